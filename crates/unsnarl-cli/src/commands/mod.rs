@@ -1,0 +1,1 @@
+//! One file per subcommand: its flags, and the conversion from them to a call.

@@ -1,0 +1,40 @@
+//! The command `unsnarl`: thin. It converts and calls; every subcommand is one file of `commands`.
+
+mod commands;
+mod session;
+
+use clap::{Parser, Subcommand};
+use session::{Failure, Session};
+use std::process::ExitCode;
+
+/// Untangles cloth and keeps it untangled.
+#[derive(Parser)]
+#[command(
+    name = "unsnarl",
+    version,
+    about,
+    after_help = "Example:\n  unsnarl check samples/hanky_bli.obj --picture out.png"
+)]
+struct Cli {
+    #[command(flatten)]
+    session: session::Flags,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let session = match Session::start(cli.session) {
+        Ok(session) => session,
+        Err(failure) => return failure.exit(),
+    };
+    let outcome: Result<ExitCode, Failure> = run(cli.command, &session);
+    outcome.unwrap_or_else(Failure::exit)
+}
+
+fn run(command: Command, _session: &Session) -> Result<ExitCode, Failure> {
+    match command {}
+}

@@ -1,0 +1,16 @@
+//! Triangles, their relations and their motion.
+//!
+//! This crate knows no time step, mass, fabric or garment. Positions are always arguments (`&[DVec3]`), connectivity is
+//! a type ([`topology::Topology`]). Every decision (which side, does it cross) is exact; see [`predicates`].
+
+pub mod aabb;
+pub mod ids;
+pub mod math;
+pub mod topology;
+pub mod tri_mesh;
+
+pub use aabb::Aabb;
+pub use ids::{EdgeId, TriangleId, VertexId};
+pub use math::{DMat3, DVec2, DVec3};
+pub use topology::{Topology, TopologyError};
+pub use tri_mesh::{TriMesh, UvMap};

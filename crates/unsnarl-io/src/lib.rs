@@ -1,0 +1,29 @@
+//! The only crate that knows formats.
+
+pub mod mesh;
+pub mod picture;
+
+use std::io::Write;
+use std::path::Path;
+use thiserror::Error;
+
+/// A file that could not be written, with the reason.
+#[derive(Debug, Error)]
+#[error("{path}: cannot write: {source}")]
+pub struct WriteError {
+    path: String,
+    source: std::io::Error,
+}
+
+/// Writes a whole file beside its target and renames it, so that a reader sees the old file or the new one, never half.
+pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
+    let fail = |source| WriteError { path: path.display().to_string(), source };
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let mut file = tempfile::Builder::new().prefix(".unsnarl-").suffix(".tmp").tempfile_in(folder).map_err(fail)?;
+    file.write_all(bytes).map_err(fail)?;
+    file.persist(path).map_err(|error| fail(error.error))?;
+    Ok(())
+}

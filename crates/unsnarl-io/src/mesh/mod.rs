@@ -1,0 +1,1 @@
+//! Mesh files: OBJ, PLY, STL, OFF, glTF, USD.

@@ -1,0 +1,1 @@
+//! Pictures drawn in software: no display, no GPU.

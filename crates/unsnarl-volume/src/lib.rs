@@ -1,0 +1,1 @@
+//! Functions of space. Knows no cloth.

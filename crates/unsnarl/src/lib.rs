@@ -1,0 +1,3 @@
+//! The engine of Unsnarl. It touches no file, clock or global, and has no thread pool of its own.
+
+pub use unsnarl_geometry as geometry;
