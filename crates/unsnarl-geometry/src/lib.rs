@@ -4,13 +4,20 @@
 //! a type ([`topology::Topology`]). Every decision (which side, does it cross) is exact; see [`predicates`].
 
 pub mod aabb;
+pub mod bvh;
+pub mod ccd;
+pub mod distance;
 pub mod ids;
+pub mod intersection;
 pub mod math;
+pub mod predicates;
+pub mod stencil;
 pub mod topology;
 pub mod tri_mesh;
 
 pub use aabb::Aabb;
 pub use ids::{EdgeId, TriangleId, VertexId};
 pub use math::{DMat3, DVec2, DVec3};
+pub use stencil::Stencil;
 pub use topology::{Topology, TopologyError};
 pub use tri_mesh::{TriMesh, UvMap};
