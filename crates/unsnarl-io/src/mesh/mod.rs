@@ -1,1 +1,324 @@
 //! Mesh files: OBJ, PLY, STL, OFF, glTF, USD.
+//!
+//! [`read`] chooses the reader by the file's extension, [`write`] the writer. A [`MeshFile`] is the mesh (metres, Y up)
+//! with everything else that its file carries; written to the same kind of file, only the positions that changed differ.
+//!
+//! Guarantees: vertex order and face order are the file's (STL and glTF repeat vertices and are welded); numbers are
+//! written so that they read back the same; nothing is half-written; a bad file is a [`MeshFileError`] of one line,
+//! never a panic, and memory stays within a small multiple of the file's size.
+//! Does not: read animation, skins or textures.
+
+mod draft;
+mod error;
+mod faces;
+mod findings;
+mod labels;
+mod obj;
+mod source;
+mod text;
+mod units;
+
+pub use error::{MeshFileError, Place};
+pub use faces::Faces;
+pub use findings::{
+    Finding, FindingKind, LARGEST_COORDINATE, LARGEST_USUAL_EXTENT, SMALLEST_USUAL_EXTENT, Severity, VertexCount,
+    inspect,
+};
+pub use labels::Labels;
+pub use units::{Conversion, LengthUnit, UpAxis};
+
+use error::Flaw;
+use source::{Source, fingerprint};
+use std::path::Path;
+use std::sync::Arc;
+use text::Precision;
+use unsnarl_geometry::{DVec3, TriMesh, UvMap};
+
+/// The kinds of mesh files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Wavefront text.
+    Obj,
+}
+
+impl Format {
+    /// All kinds.
+    pub const ALL: &'static [Self] = &[Self::Obj];
+
+    /// By the extension of a path, in either case.
+    pub fn from_path(path: &Path) -> Option<Self> {
+        let extension = path.extension()?.to_str()?.to_ascii_lowercase();
+        Self::ALL.iter().copied().find(|format| format.extension() == extension)
+    }
+
+    /// The extension, in lower case, without the dot.
+    pub fn extension(self) -> &'static str {
+        match self {
+            Self::Obj => "obj",
+        }
+    }
+
+    /// How many digits of a position a file of this kind keeps.
+    fn precision(self) -> Precision {
+        match self {
+            Self::Obj => Precision::Double,
+        }
+    }
+}
+
+/// Whether a mesh remembers the bytes of its file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum KeepSource {
+    /// Remember them, so that [`write`] gives everything back.
+    #[default]
+    ForWriting,
+    /// Forget them: less memory, for a mesh that is only looked at.
+    Forget,
+}
+
+/// Whether vertices at the very same position become one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Weld {
+    /// Where the format cannot share vertices between faces (STL) or across seams (glTF).
+    #[default]
+    WhereTheFormatRepeats,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// How to understand a file.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ReadOptions {
+    /// The file's length unit; unless given, what the file says, or metres.
+    pub units: Option<LengthUnit>,
+    /// The file's up axis; unless given, what the file says, or Y.
+    pub up_axis: Option<UpAxis>,
+    /// Which vertices to join.
+    pub weld: Weld,
+    /// Whether the mesh will be written again.
+    pub keep_source: KeepSource,
+}
+
+impl ReadOptions {
+    /// The conversion for a file that says `unit` and `up_axis` of itself.
+    fn conversion(&self, unit: LengthUnit, up_axis: UpAxis) -> Conversion {
+        Conversion { unit: self.units.unwrap_or(unit), up_axis: self.up_axis.unwrap_or(up_axis) }
+    }
+}
+
+/// A vertex sewn to a point of an edge: the OBJ line `stitch vertex edge edge weight`, counted from 0.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stitch {
+    /// The vertex.
+    pub vertex: u32,
+    /// The edge.
+    pub edge: [u32; 2],
+    /// 0 at the first vertex of the edge, 1 at the second.
+    pub weight: f64,
+}
+
+/// A mesh and everything else that its file carries.
+#[derive(Clone, Debug)]
+pub struct MeshFile {
+    /// Positions in metres with Y up, and triangles; faces that repeat a vertex are not among them.
+    pub mesh: TriMesh,
+    /// Panel coordinates, in the file's own numbers; `None` unless every face has them.
+    pub uv: Option<UvMap>,
+    /// The faces as the file has them; `None` when they are the triangles. Clear it when the triangles change.
+    pub faces: Option<Faces>,
+    /// Names of objects (OBJ `o`, glTF nodes, USD prims).
+    pub objects: Labels,
+    /// Names of groups (OBJ `g`).
+    pub groups: Labels,
+    /// Names of materials.
+    pub materials: Labels,
+    /// Smoothing groups (OBJ `s`).
+    pub smoothing: Labels,
+    /// Files that describe the materials (OBJ `mtllib`).
+    pub material_libraries: Vec<String>,
+    /// Sewn vertices (OBJ `stitch`).
+    pub stitches: Vec<Stitch>,
+    /// Line segments (OBJ `l`), which some programs use for sewing edges.
+    pub lines: Vec<[u32; 2]>,
+    /// The kind of file that this came from.
+    pub format: Format,
+    /// From the file's unit and up axis to ours.
+    pub conversion: Conversion,
+    reader_findings: Vec<Finding>,
+    source: Option<Arc<Source>>,
+}
+
+impl MeshFile {
+    /// A mesh that comes from no file.
+    pub fn new(mesh: TriMesh, uv: Option<UvMap>) -> Self {
+        Self {
+            mesh,
+            uv,
+            faces: None,
+            objects: Labels::default(),
+            groups: Labels::default(),
+            materials: Labels::default(),
+            smoothing: Labels::default(),
+            material_libraries: Vec::new(),
+            stitches: Vec::new(),
+            lines: Vec::new(),
+            format: Format::Obj,
+            conversion: Conversion::IDENTITY,
+            reader_findings: Vec::new(),
+            source: None,
+        }
+    }
+
+    /// The same file with other positions, in metres with Y up, one for each vertex.
+    ///
+    /// # Panics
+    /// When the number of positions is another.
+    pub fn with_positions(&self, positions: Vec<DVec3>) -> Self {
+        assert_eq!(positions.len(), self.mesh.positions.len(), "one position for each vertex");
+        let mut file = self.clone();
+        file.mesh.positions = positions;
+        file
+    }
+
+    /// The names to use for parts in a report: groups, or else objects, or else materials.
+    pub fn parts(&self) -> &Labels {
+        [&self.groups, &self.objects].into_iter().find(|labels| !labels.is_empty()).unwrap_or(&self.materials)
+    }
+
+    /// Every face, in the order of the file.
+    fn for_each_face<'a>(&'a self, mut visit: impl FnMut(FaceView<'a>)) {
+        let fits = |faces: &&Faces| faces.triangle_face.len() == self.mesh.triangles.len();
+        let Some(faces) = self.faces.as_ref().filter(fits) else {
+            for (triangle, corners) in self.mesh.triangles.iter().enumerate() {
+                let uv_corners: &[u32] =
+                    self.uv.as_ref().and_then(|uv| uv.triangles.get(triangle)).map_or(&[], |uv| uv);
+                visit(FaceView { corners, uv_corners, triangle: Some(triangle) });
+            }
+            return;
+        };
+        let mut triangle = 0;
+        for face in 0..faces.len() {
+            let own = (faces.triangle_face.get(triangle) == Some(&(face as u32))).then_some(triangle);
+            visit(FaceView { corners: faces.corners(face), uv_corners: faces.uv_corners(face), triangle: own });
+            while faces.triangle_face.get(triangle) == Some(&(face as u32)) {
+                triangle += 1;
+            }
+        }
+    }
+
+    /// The positions that a file of the given kind would hold, read back: rounded to 32 bits where the format is.
+    ///
+    /// Certify these, not the positions before writing.
+    pub fn stored_positions(&self, format: Format) -> Vec<DVec3> {
+        let conversion = self.conversion_in(format);
+        let mut stored: Vec<DVec3> = self
+            .mesh
+            .positions
+            .iter()
+            .map(|&position| {
+                let mut position = position;
+                // Scaling there and back can move the last bit; a few rounds reach a value that stays.
+                for _ in 0..4 {
+                    let mut point = conversion.to_file(position);
+                    if format.precision() == Precision::Single {
+                        point = DVec3::from_array(point.to_array().map(|value| f64::from(value as f32)));
+                    }
+                    let again = conversion.from_file(point);
+                    if again == position {
+                        break;
+                    }
+                    position = again;
+                }
+                position
+            })
+            .collect();
+        if let Some(source) = self.source_for(format) {
+            for place in &source.places {
+                let vertex = place.vertex as usize;
+                if source.held(place, &conversion) == Some(self.mesh.positions[vertex]) {
+                    stored[vertex] = self.mesh.positions[vertex];
+                }
+            }
+        }
+        stored
+    }
+
+    /// The unit and up axis of a file of the given kind made from this mesh: the input's own, unless the format fixes them.
+    fn conversion_in(&self, _format: Format) -> Conversion {
+        self.conversion
+    }
+
+    /// The bytes to patch when writing a file of the given kind, if they still fit the mesh.
+    fn source_for(&self, format: Format) -> Option<&Source> {
+        self.source.as_deref().filter(|source| {
+            format == self.format
+                && source.vertex_count == self.mesh.positions.len()
+                && source.fingerprint == fingerprint(&self.mesh.triangles)
+        })
+    }
+}
+
+/// A face of a file, with the first of its triangles, if it has any.
+struct FaceView<'a> {
+    corners: &'a [u32],
+    uv_corners: &'a [u32],
+    triangle: Option<usize>,
+}
+
+/// Reads a mesh file; the extension says its kind.
+pub fn read(path: &Path, options: &ReadOptions) -> Result<MeshFile, MeshFileError> {
+    let name = path.display().to_string();
+    let Some(format) = Format::from_path(path) else { return Err(unknown_kind(path).in_file(name)) };
+    let bytes = std::fs::read(path).map_err(|error| {
+        Flaw::new(Place::Whole, FindingKind::Unreadable, format!("cannot read: {error}")).in_file(name.clone())
+    })?;
+    read_bytes(format, &name, bytes, options)
+}
+
+/// Reads a mesh from the bytes of a file; `name` is for messages.
+pub fn read_bytes(
+    format: Format,
+    name: &str,
+    bytes: Vec<u8>,
+    options: &ReadOptions,
+) -> Result<MeshFile, MeshFileError> {
+    let outcome = match format {
+        Format::Obj => obj::read(bytes, options),
+    };
+    outcome.map_err(|flaw| flaw.in_file(name))
+}
+
+/// Writes a mesh file beside its target and renames it; the extension says its kind.
+///
+/// Numbers are in the unit and up axis of the file that the mesh came from.
+pub fn write(path: &Path, file: &MeshFile) -> Result<(), MeshFileError> {
+    let name = path.display().to_string();
+    let Some(format) = Format::from_path(path) else { return Err(unknown_kind(path).in_file(name)) };
+    let bytes = encode(format, file);
+    crate::write_atomically(path, &bytes).map_err(|error| {
+        let detail = error.to_string();
+        let detail = detail.strip_prefix(&format!("{name}: ")).unwrap_or(&detail);
+        Flaw::new(Place::Whole, FindingKind::Unreadable, detail).in_file(name.clone())
+    })
+}
+
+/// The bytes of a file of the given kind.
+pub fn encode(format: Format, file: &MeshFile) -> Vec<u8> {
+    let conversion = file.conversion_in(format);
+    if let Some(source) = file.source_for(format) {
+        return source.patched(&file.mesh.positions, &conversion);
+    }
+    match format {
+        Format::Obj => obj::encode(file, &conversion),
+    }
+}
+
+fn unknown_kind(path: &Path) -> Flaw {
+    let detail = match path.extension() {
+        None => "the name has no extension that says its kind".to_owned(),
+        Some(extension) => format!("`.{}` is not a kind of mesh file known here", extension.to_string_lossy()),
+    };
+    Flaw::new(Place::Whole, FindingKind::UnknownKind, detail)
+}
