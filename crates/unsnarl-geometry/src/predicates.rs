@@ -197,10 +197,8 @@ fn perturbed_side(mut points: [IndexedPoint; 4]) -> Side {
 
 /// The signed minor that a monomial multiplies.
 fn minor_sign(points: &[IndexedPoint; 4], monomial: Monomial) -> Sign {
-    let rows: Vec<DVec3> = (0..4)
-        .filter(|row| monomial.iter().all(|entry| entry.0 != *row))
-        .map(|row| points[row].position)
-        .collect();
+    let rows: Vec<DVec3> =
+        (0..4).filter(|row| monomial.iter().all(|entry| entry.0 != *row)).map(|row| points[row].position).collect();
     let columns: Vec<usize> = (0..3).filter(|column| monomial.iter().all(|entry| entry.1 != *column)).collect();
     let minor = match columns[..] {
         [x, y] => {
@@ -282,7 +280,13 @@ mod tests {
 
     /// Coordinates of very different sizes together.
     fn wild_coordinate() -> impl Strategy<Value = f64> {
-        prop_oneof![-1.0..1.0, (-1.0..1.0).prop_map(|x| x * 1e-12), (-1.0..1.0).prop_map(|x| x * 1e9), Just(0.0), Just(1e9)]
+        prop_oneof![
+            -1.0..1.0,
+            (-1.0..1.0).prop_map(|x| x * 1e-12),
+            (-1.0..1.0).prop_map(|x| x * 1e9),
+            Just(0.0),
+            Just(1e9)
+        ]
     }
 
     fn wild_point() -> impl Strategy<Value = DVec3> {
