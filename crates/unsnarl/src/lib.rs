@@ -1,3 +1,10 @@
 //! The engine of Unsnarl. It touches no file, clock or global, and has no thread pool of its own.
 
 pub use unsnarl_geometry as geometry;
+
+pub mod dynamics;
+pub mod model;
+pub mod rest_shape;
+pub mod scene;
+pub mod settings;
+pub mod state;

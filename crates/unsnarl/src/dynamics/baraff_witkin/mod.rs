@@ -1,0 +1,232 @@
+//! The Baraff-Witkin model: stretch and shear per triangle, bend per edge, one implicit solve per step.
+//!
+//! Backward Euler and BDF2 are one solve: with `x1 = x^ + g v1` the new velocity fulfils `M (v1 - v^) = g f(x1, v1)`. For
+//! backward Euler `x^ = x0`, `v^ = v0`, `g` is the step; for BDF2 they extrapolate from the last two steps; without inertia
+//! `v^ = 0`. Newton's method starts at `x0`. (Baraff et al. 2003, 3; Cha 2022, 6.1)
+//!
+//! Guarantees: the matrix is positive definite whatever the shape; constraints hold to the last bit of the update.
+//! Does not: search along a Newton step; a step that distorts too much is repeated shorter by the caller.
+
+pub mod bend;
+pub mod membrane;
+
+use super::air::{self, Air};
+use super::block_matrix::BlockMatrix;
+use super::conjugate_gradients::{self as cg, Freedom, Limits, SolverMemory};
+use super::{DynamicsReport, Guidance, Proposal, Start, constraints};
+use crate::geometry::{DMat3, DVec3, VertexId};
+use crate::settings::{DynamicsSettings, Integration};
+use bend::Bend;
+use membrane::{Curvature, Membrane, StepWeights};
+use rayon::prelude::*;
+
+/// Memory of the implicit solver.
+#[derive(Clone, Debug, Default)]
+pub struct Memory {
+    matrix: BlockMatrix,
+    solver: SolverMemory,
+    membranes: Vec<Membrane>,
+    bends: Vec<Bend>,
+    right: Vec<DVec3>,
+    change: Vec<DVec3>,
+    freedom: Vec<Freedom>,
+}
+
+/// The point from which a step goes: `x1 = position + reach v1`, inertia from `velocity`.
+struct Base {
+    positions: Vec<DVec3>,
+    velocities: Vec<DVec3>,
+    reach: f64,
+}
+
+/// Candidate positions and velocities at the end of the step.
+pub fn propose(start: &Start, guidance: &Guidance, settings: &DynamicsSettings, memory: &mut Memory) -> Proposal {
+    let base = base(start, settings.integration);
+    let (freedom, goals) = constraints(start, guidance);
+    let air =
+        air::drag(start.model, start.environment, start.state.time, &start.state.positions, &start.state.velocities);
+    let loads = Loads { start, guidance, air: &air, sewing: settings.sewing };
+    let pattern = &start.model.pattern;
+    memory.matrix.reshape(pattern);
+    memory.freedom.clear();
+    memory.freedom.extend(pattern.vertex_of.iter().map(|&vertex| freedom[vertex as usize]));
+    let mut positions = start.state.positions.clone();
+    let mut velocities: Vec<DVec3> =
+        positions.iter().zip(&base.positions).map(|(here, from)| (*here - *from) / base.reach).collect();
+    let mut report = DynamicsReport::default();
+    for round in 0..settings.newton.max(1) {
+        assemble(&loads, &base, &positions, &velocities, memory);
+        memory.change.clear();
+        memory.change.resize(velocities.len(), DVec3::ZERO);
+        if round == 0 {
+            for (row, &vertex) in pattern.vertex_of.iter().enumerate() {
+                let vertex = vertex as usize;
+                memory.change[row] = freedom[vertex].filter(base.velocities[vertex] - velocities[vertex]);
+            }
+        }
+        for &(vertex, goal) in &goals {
+            let (at, row) = (vertex.index(), pattern.row(vertex));
+            let wanted = (goal - base.positions[at]) / base.reach - velocities[at];
+            let free = freedom[at].filter(memory.change[row]);
+            memory.change[row] = free + (wanted - freedom[at].filter(wanted));
+        }
+        let limits = Limits { tolerance: settings.tolerance, iterations: settings.iterations };
+        let Memory { matrix, solver, right, change, freedom, .. } = &mut *memory;
+        report.add(cg::solve(matrix, pattern, right, freedom, change, limits, solver));
+        for (row, &vertex) in pattern.vertex_of.iter().enumerate() {
+            let vertex = vertex as usize;
+            velocities[vertex] += change[row];
+            positions[vertex] = base.positions[vertex] + velocities[vertex] * base.reach;
+        }
+    }
+    for &(vertex, goal) in &goals {
+        if freedom[vertex.index()] == Freedom::Held {
+            positions[vertex.index()] = goal;
+        }
+    }
+    Proposal { positions, velocities, report }
+}
+
+/// For BDF2 with `w` the ratio of this step to the last:
+/// `x^ = ((1+w)^2 x0 - w^2 x-1) / (1+2w)`, the same for `v^`, and reach `h (1+w) / (1+2w)`.
+fn base(start: &Start, integration: Integration) -> Base {
+    let state = start.state;
+    match (integration, &state.previous) {
+        (Integration::Bdf2, Some(previous)) => {
+            let ratio = start.step / previous.step;
+            let whole = 1.0 + 2.0 * ratio;
+            let (near, far) = ((1.0 + ratio) * (1.0 + ratio) / whole, ratio * ratio / whole);
+            let mix = |now: &[DVec3], before: &[DVec3]| -> Vec<DVec3> {
+                now.iter().zip(before).map(|(now, before)| *now * near - *before * far).collect()
+            };
+            Base {
+                positions: mix(&state.positions, &previous.positions),
+                velocities: mix(&state.velocities, &previous.velocities),
+                reach: start.step * (1.0 + ratio) / whole,
+            }
+        }
+        (Integration::QuasiStatic, _) => Base {
+            positions: state.positions.clone(),
+            velocities: vec![DVec3::ZERO; state.positions.len()],
+            reach: start.step,
+        },
+        (Integration::BackwardEuler | Integration::Bdf2, _) => {
+            Base { positions: state.positions.clone(), velocities: state.velocities.clone(), reach: start.step }
+        }
+    }
+}
+
+/// All that pulls at cloth besides its elasticity.
+struct Loads<'a> {
+    start: &'a Start<'a>,
+    guidance: &'a Guidance,
+    air: &'a [Air],
+    sewing: f64,
+}
+
+/// Evaluates all elements and gathers the matrix and the right-hand side of one Newton round.
+fn assemble(loads: &Loads, base: &Base, positions: &[DVec3], velocities: &[DVec3], memory: &mut Memory) {
+    let weights = StepWeights { stiffness: base.reach * base.reach, damping: base.reach };
+    evaluate_elements(loads.start, positions, velocities, weights, memory);
+    let pattern = &loads.start.model.pattern;
+    let Memory { matrix, membranes, bends, right, .. } = memory;
+    let elastic = |slot: usize| {
+        let mut sum = DMat3::ZERO;
+        for item in pattern.triangles.at(slot) {
+            sum += membranes[item.element as usize].block(item.row as usize, item.column as usize);
+        }
+        for item in pattern.hinges.at(slot) {
+            sum += bends[item.element as usize].block(item.row as usize, item.column as usize);
+        }
+        sum
+    };
+    let row_count = pattern.row_count();
+    matrix.upper.par_iter_mut().enumerate().for_each(|(at, block)| *block = elastic(row_count + at));
+    right.resize(row_count, DVec3::ZERO);
+    matrix.diagonal.par_iter_mut().zip(right.par_iter_mut()).enumerate().for_each(|(row, (block, right))| {
+        let vertex = pattern.vertex_of[row] as usize;
+        let (mut force, extra) = outer_loads(loads, vertex, positions[vertex], velocities[vertex], weights);
+        for item in pattern.triangles.at(row) {
+            force += membranes[item.element as usize].force(item.row as usize);
+        }
+        for item in pattern.hinges.at(row) {
+            force += bends[item.element as usize].force(item.row as usize);
+        }
+        let mass = loads.start.model.masses[vertex];
+        *block = elastic(row) + extra + DMat3::IDENTITY * mass;
+        *right = (base.velocities[vertex] - velocities[vertex]) * mass + force * base.reach;
+    });
+    sew(loads, base.reach, positions, memory);
+}
+
+fn evaluate_elements(
+    start: &Start,
+    positions: &[DVec3],
+    velocities: &[DVec3],
+    weights: StepWeights,
+    memory: &mut Memory,
+) {
+    let (model, state) = (start.model, start.state);
+    let points = |vertex: VertexId| positions[vertex.index()];
+    let speeds = |vertex: VertexId| velocities[vertex.index()];
+    model
+        .topology
+        .triangles()
+        .par_iter()
+        .zip(&state.rest_shapes)
+        .zip(&model.triangle_fabric)
+        .map(|((corners, shape), &fabric)| {
+            let fabric = &model.fabrics[fabric as usize];
+            membrane::evaluate(shape, corners.map(points), corners.map(speeds), fabric, weights, Curvature::Positive)
+        })
+        .collect_into_vec(&mut memory.membranes);
+    model
+        .hinges
+        .par_iter()
+        .zip(&state.rest_angles)
+        .zip(&state.hinge_stiffness)
+        .map(|((hinge, &rest_angle), &factor)| {
+            let stiffness = hinge.stiffness * factor;
+            let spring = bend::Spring { stiffness, damping: hinge.damping, rest_angle };
+            bend::evaluate(hinge.vertices.map(points), hinge.vertices.map(speeds), spring, weights)
+        })
+        .collect_into_vec(&mut memory.bends);
+}
+
+/// Gravity, air and guidance on one vertex: force, and what they add to the matrix.
+fn outer_loads(loads: &Loads, vertex: usize, position: DVec3, velocity: DVec3, weights: StepWeights) -> (DVec3, DMat3) {
+    let start = loads.start;
+    let mut force = start.environment.gravity * start.model.masses[vertex];
+    let mut matrix = DMat3::ZERO;
+    if let Some(air) = loads.air.get(vertex) {
+        force += air.drag * (air.wind - velocity);
+        matrix += air.drag * weights.damping;
+    }
+    if let Some(&push) = loads.guidance.forces.get(vertex) {
+        force += push;
+    }
+    if let Some(&stiffness) = loads.guidance.stiffness.get(vertex) {
+        force -= (position - start.state.positions[vertex]) * stiffness;
+        matrix += DMat3::IDENTITY * (stiffness * weights.stiffness);
+    }
+    (force, matrix)
+}
+
+/// Threads between sewn vertices: springs of no length at rest.
+fn sew(loads: &Loads, reach: f64, positions: &[DVec3], memory: &mut Memory) {
+    let model = loads.start.model;
+    let row_count = model.pattern.row_count();
+    for (&[a, b], &slot) in model.sewing.iter().zip(&model.pattern.sewing_slots) {
+        if a == b {
+            continue;
+        }
+        let pull = (positions[b.index()] - positions[a.index()]) * (loads.sewing * reach);
+        let block = DMat3::IDENTITY * (loads.sewing * reach * reach);
+        for (vertex, sign) in [(a, 1.0), (b, -1.0)] {
+            let row = model.pattern.row(vertex);
+            memory.right[row] += pull * sign;
+            memory.matrix.diagonal[row] += block;
+        }
+        memory.matrix.upper[slot as usize - row_count] -= block;
+    }
+}

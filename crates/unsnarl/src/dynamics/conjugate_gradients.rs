@@ -1,0 +1,139 @@
+//! Preconditioned conjugate gradients that leave constrained directions alone.
+//!
+//! The unknown starts with its constrained parts in place; every residual and search direction is filtered, so that they
+//! keep their values to the last bit. Preconditioner: the inverse 3x3 diagonal blocks. (The projection method of Baraff
+//! and Witkin, named in Baraff et al. 2003, 3)
+//!
+//! Guarantees: the same bits on any number of threads; ends after the given number of iterations at the latest.
+//! Does not: notice a matrix that is not positive definite other than by stopping and saying so.
+
+use super::block_matrix::{BAND, BlockMatrix};
+use super::pattern::Pattern;
+use crate::geometry::{DMat3, DVec3};
+use rayon::prelude::*;
+
+/// Which directions of a vertex are free.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Freedom {
+    /// All.
+    Free,
+    /// Those at right angles to this unit vector.
+    Plane(DVec3),
+    /// None.
+    Held,
+}
+
+impl Freedom {
+    /// The part of a vector that lies in free directions.
+    pub fn filter(self, vector: DVec3) -> DVec3 {
+        match self {
+            Self::Free => vector,
+            Self::Plane(normal) => vector - normal * normal.dot(vector),
+            Self::Held => DVec3::ZERO,
+        }
+    }
+}
+
+/// How a solve ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Solve {
+    /// Iterations used.
+    pub iterations: u32,
+    /// Last residual over the right-hand side, both in the preconditioner's norm.
+    pub relative_residual: f64,
+}
+
+/// Memory of the solver.
+#[derive(Clone, Debug, Default)]
+pub struct SolverMemory {
+    residual: Vec<DVec3>,
+    direction: Vec<DVec3>,
+    image: Vec<DVec3>,
+    inverse_diagonal: Vec<DMat3>,
+}
+
+/// Solves `matrix x = right` in the free directions. `x` holds the start: a guess in free directions, the wanted values in
+/// the others.
+pub fn solve(
+    matrix: &mut BlockMatrix,
+    pattern: &Pattern,
+    right: &[DVec3],
+    freedom: &[Freedom],
+    x: &mut [DVec3],
+    limits: Limits,
+    memory: &mut SolverMemory,
+) -> Solve {
+    let SolverMemory { residual, direction, image, inverse_diagonal } = memory;
+    let count = right.len();
+    for vector in [&mut *residual, &mut *direction, &mut *image] {
+        vector.clear();
+        vector.resize(count, DVec3::ZERO);
+    }
+    inverse_diagonal.clear();
+    inverse_diagonal.par_extend(matrix.diagonal.par_iter().map(DMat3::inverse));
+    matrix.multiply(pattern, x, image);
+    let preconditioned = |row: usize, value: DVec3| freedom[row].filter(inverse_diagonal[row] * value);
+    let scale = banded_sum(count, |row| {
+        let value = freedom[row].filter(right[row]);
+        value.dot(preconditioned(row, value))
+    });
+    for row in 0..count {
+        residual[row] = freedom[row].filter(right[row] - image[row]);
+        direction[row] = preconditioned(row, residual[row]);
+    }
+    let mut energy = banded_sum(count, |row| residual[row].dot(direction[row]));
+    let target = limits.tolerance * limits.tolerance * scale.max(f64::MIN_POSITIVE);
+    let mut iterations = 0;
+    while energy > target && iterations < limits.iterations {
+        let curvature = matrix.multiply(pattern, direction, image);
+        if !(curvature > 0.0 && curvature.is_finite()) {
+            break;
+        }
+        let step = energy / curvature;
+        let parts: Vec<f64> = x
+            .par_chunks_mut(BAND)
+            .zip(residual.par_chunks_mut(BAND))
+            .enumerate()
+            .map(|(band, (x, residual))| {
+                let mut sum = 0.0;
+                for (at, (x, residual)) in x.iter_mut().zip(residual).enumerate() {
+                    let row = band * BAND + at;
+                    *x += direction[row] * step;
+                    *residual -= freedom[row].filter(image[row]) * step;
+                    sum += residual.dot(preconditioned(row, *residual));
+                }
+                sum
+            })
+            .collect();
+        let next_energy: f64 = parts.iter().sum();
+        let keep = next_energy / energy;
+        direction.par_chunks_mut(BAND).enumerate().for_each(|(band, direction)| {
+            for (at, direction) in direction.iter_mut().enumerate() {
+                let row = band * BAND + at;
+                *direction = preconditioned(row, residual[row]) + *direction * keep;
+            }
+        });
+        energy = next_energy;
+        iterations += 1;
+    }
+    let relative_residual = if scale > 0.0 { (energy / scale).sqrt() } else { 0.0 };
+    Solve { iterations, relative_residual }
+}
+
+/// When to stop.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limits {
+    /// Wanted relative residual.
+    pub tolerance: f64,
+    /// Iterations at most.
+    pub iterations: u32,
+}
+
+/// A sum over rows, band by band: the same bits on any number of threads.
+fn banded_sum(count: usize, term: impl Fn(usize) -> f64 + Sync) -> f64 {
+    let parts: Vec<f64> = (0..count.div_ceil(BAND))
+        .into_par_iter()
+        .map(|band| (band * BAND..((band + 1) * BAND).min(count)).map(&term).sum())
+        .collect();
+    parts.iter().sum()
+}

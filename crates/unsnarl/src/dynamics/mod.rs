@@ -1,0 +1,155 @@
+//! Where cloth wants to go: internal forces, gravity, air and pins, integrated over one step.
+//!
+//! [`propose`] gives candidate positions, contact may change them, and [`finish`] makes the next state. Two models of cloth read
+//! the same fabrics: [`baraff_witkin`] (implicit, large steps) and [`mass_spring`] (Bridson's, explicit elasticity).
+//!
+//! Guarantees: the same bits on any number of threads; pinned and guided vertices arrive exactly where they are told to.
+//! Does not: look at collisions.
+
+pub mod air;
+pub mod baraff_witkin;
+mod block_matrix;
+mod conjugate_gradients;
+pub mod energy;
+pub mod hinge;
+pub mod pattern;
+
+use crate::geometry::{DVec3, VertexId};
+use crate::model::Model;
+use crate::scene::environment::Environment;
+use crate::settings::{ClothModel, DynamicsSettings, Integration};
+use crate::state::{Previous, State};
+use conjugate_gradients::Freedom;
+
+pub use conjugate_gradients::Solve;
+
+/// What a step starts from.
+#[derive(Clone, Copy, Debug)]
+pub struct Start<'a> {
+    /// The cloth.
+    pub model: &'a Model,
+    /// Where it is.
+    pub state: &'a State,
+    /// What acts on all of it.
+    pub environment: &'a Environment,
+    /// Length of the step, seconds.
+    pub step: f64,
+}
+
+/// What other stages ask of dynamics in one step. The default asks for nothing.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Guidance {
+    /// Forces to add, one per vertex, newtons; or empty.
+    pub forces: Vec<DVec3>,
+    /// How fast each added force fades as its vertex moves, N/m, one per vertex; or empty. It makes strong forces stable.
+    pub stiffness: Vec<f64>,
+    /// Vertices whose motion is decided elsewhere: flypaper, hard contacts, handles. Pins of the model need not be listed;
+    /// what is listed here goes before them.
+    pub holds: Vec<(VertexId, Hold)>,
+}
+
+/// Where a guided vertex has to be at the end of the step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Hold {
+    /// At a point.
+    At(DVec3),
+    /// On a plane: `normal . x = offset`, `normal` of unit length; free along the plane.
+    OnPlane {
+        /// Unit normal.
+        normal: DVec3,
+        /// Distance from the origin along it.
+        offset: f64,
+    },
+}
+
+/// Where cloth would go if nothing stood in the way.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Proposal {
+    /// Positions at the end of the step.
+    pub positions: Vec<DVec3>,
+    /// Velocities at the end of the step; the mass-spring model replaces them when it finishes.
+    pub velocities: Vec<DVec3>,
+    /// What the solver did.
+    pub report: DynamicsReport,
+}
+
+/// What the solver of one step did.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct DynamicsReport {
+    /// Iterations of conjugate gradients, all solves together.
+    pub iterations: u32,
+    /// Linear solves.
+    pub solves: u32,
+    /// The largest relative residual that a solve was left with.
+    pub relative_residual: f64,
+}
+
+impl DynamicsReport {
+    fn add(&mut self, solve: Solve) {
+        self.iterations += solve.iterations;
+        self.solves += 1;
+        self.relative_residual = self.relative_residual.max(solve.relative_residual);
+    }
+}
+
+/// Memory that outlives a step. Dropping it changes no result.
+#[derive(Clone, Debug, Default)]
+pub struct Workspace {
+    pub(crate) implicit: baraff_witkin::Memory,
+}
+
+/// Candidate positions and velocities for the end of the step.
+pub fn propose(start: &Start, guidance: &Guidance, settings: &DynamicsSettings, workspace: &mut Workspace) -> Proposal {
+    match settings.model {
+        ClothModel::BaraffWitkin => baraff_witkin::propose(start, guidance, settings, &mut workspace.implicit),
+    }
+}
+
+/// The next state, from the positions and velocities that contact left.
+pub fn finish(
+    start: &Start,
+    positions: Vec<DVec3>,
+    velocities: Vec<DVec3>,
+    settings: &DynamicsSettings,
+    _workspace: &mut Workspace,
+) -> State {
+    let state = start.state;
+    let still = settings.integration == Integration::QuasiStatic;
+    let previous = (settings.integration == Integration::Bdf2).then(|| Previous {
+        step: start.step,
+        positions: state.positions.clone(),
+        velocities: state.velocities.clone(),
+    });
+    State {
+        time: state.time + start.step,
+        velocities: if still { vec![DVec3::ZERO; positions.len()] } else { velocities },
+        positions,
+        rest_shapes: state.rest_shapes.clone(),
+        rest_angles: state.rest_angles.clone(),
+        hinge_stiffness: state.hinge_stiffness.clone(),
+        pin_goals: Vec::new(),
+        previous,
+    }
+}
+
+/// The freedom of every vertex and the position that its unfree directions are to reach, by vertex.
+fn constraints(start: &Start, guidance: &Guidance) -> (Vec<Freedom>, Vec<(VertexId, DVec3)>) {
+    let mut freedom = vec![Freedom::Free; start.model.masses.len()];
+    let mut goals = Vec::with_capacity(start.model.pins.len() + guidance.holds.len());
+    for &pin in &start.model.pins {
+        freedom[pin.index()] = Freedom::Held;
+        goals.push((pin, start.state.pin_goal(pin)));
+    }
+    for &(vertex, hold) in &guidance.holds {
+        let (free, goal) = match hold {
+            Hold::At(point) => (Freedom::Held, point),
+            Hold::OnPlane { normal, offset } => (Freedom::Plane(normal), normal * offset),
+        };
+        freedom[vertex.index()] = free;
+        goals.push((vertex, goal));
+    }
+    (freedom, goals)
+}
+
+#[cfg(test)]
+mod tests;

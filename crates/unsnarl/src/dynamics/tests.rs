@@ -1,0 +1,208 @@
+//! The implicit model against theory.
+
+use super::*;
+use crate::dynamics::energy::energy;
+use crate::geometry::{DVec2, UvMap};
+use crate::model::{Cloth, Rest};
+use crate::scene::fabric::Fabric;
+use crate::scene::sheet::{Diagonals, sheet};
+use crate::settings::DynamicsSettings;
+
+const GRAVITY: DVec3 = DVec3::new(0.0, -9.81, 0.0);
+
+fn vacuum() -> Environment {
+    Environment { gravity: GRAVITY, ..Environment::NOTHING }
+}
+
+fn cloth(size: DVec2, columns: usize, rows: usize) -> Cloth {
+    let (mesh, uv): (_, UvMap) = sheet(size, columns, rows, Diagonals::Alternating);
+    Cloth { rest: Rest::Panels(uv), ..Cloth::new("sheet", mesh) }
+}
+
+fn exact_solver(integration: Integration) -> DynamicsSettings {
+    DynamicsSettings { integration, tolerance: 1e-12, iterations: 2000, ..DynamicsSettings::default() }
+}
+
+fn run(
+    model: &Model,
+    mut state: State,
+    environment: &Environment,
+    settings: &DynamicsSettings,
+    step: f64,
+    steps: usize,
+) -> State {
+    let mut workspace = Workspace::default();
+    for _ in 0..steps {
+        let start = Start { model, state: &state, environment, step };
+        let proposal = propose(&start, &Guidance::default(), settings, &mut workspace);
+        state = finish(&start, proposal.positions, proposal.velocities, settings, &mut workspace);
+    }
+    state
+}
+
+/// A smooth push that stretches, shears and bends.
+fn disturb(state: &mut State) {
+    for (point, velocity) in state.positions.iter().zip(&mut state.velocities) {
+        *velocity =
+            DVec3::new(point.y.sin(), 0.3 * (5.0 * point.x).cos(), (4.0 * point.x).sin() * (3.0 * point.y).cos());
+    }
+}
+
+#[test]
+fn free_fall_is_the_closed_form_of_each_scheme() {
+    let (model, state) = Model::build(&[cloth(DVec2::new(0.5, 0.5), 6, 6)]).unwrap();
+    let (step, count) = (0.01, 20);
+    let n = f64::from(count);
+    let end = run(&model, state.clone(), &vacuum(), &exact_solver(Integration::BackwardEuler), step, count as usize);
+    let expected = -9.81 * step * step * n * (n + 1.0) / 2.0;
+    for (before, after) in state.positions.iter().zip(&end.positions) {
+        assert!((*after - *before - DVec3::Y * expected).length() < 1e-10);
+    }
+    let end = run(&model, state.clone(), &vacuum(), &exact_solver(Integration::Bdf2), step, count as usize);
+    let (mut height, mut speed) = ([0.0, 0.0], [0.0, 0.0]);
+    speed = [speed[1], speed[1] - 9.81 * step];
+    height = [height[1], height[1] + step * speed[1]];
+    for _ in 1..count {
+        let new_speed = (4.0 * speed[1] - speed[0] - 2.0 * 9.81 * step) / 3.0;
+        let new_height = (4.0 * height[1] - height[0] + 2.0 * step * new_speed) / 3.0;
+        speed = [speed[1], new_speed];
+        height = [height[1], new_height];
+    }
+    for (before, after) in state.positions.iter().zip(&end.positions) {
+        assert!((*after - *before - DVec3::Y * height[1]).length() < 1e-10);
+    }
+}
+
+#[test]
+fn linear_momentum_is_kept_without_outer_forces() {
+    let (model, mut state) = Model::build(&[cloth(DVec2::new(0.5, 0.4), 9, 7)]).unwrap();
+    disturb(&mut state);
+    let momentum = |state: &State| -> DVec3 { state.velocities.iter().zip(&model.masses).map(|(v, m)| *v * *m).sum() };
+    let scale: f64 = state.velocities.iter().zip(&model.masses).map(|(v, m)| v.length() * m).sum();
+    let before = momentum(&state);
+    for integration in [Integration::BackwardEuler, Integration::Bdf2] {
+        let end = run(&model, state.clone(), &Environment::NOTHING, &exact_solver(integration), 0.005, 40);
+        assert!((momentum(&end) - before).length() < 1e-10 * scale, "{integration:?}");
+    }
+}
+
+#[test]
+fn a_hanging_strip_stretches_by_its_weight() {
+    let mut piece = cloth(DVec2::new(0.05, 1.0), 2, 40);
+    piece.fabric = Fabric { stretch_weft: 50.0, stretch_damping: 0.05, ..Fabric::default() };
+    piece.pins = vec![VertexId(120), VertexId(121), VertexId(122)];
+    let density = piece.fabric.density;
+    let (model, state) = Model::build(&[piece]).unwrap();
+    let settings = DynamicsSettings { tolerance: 1e-8, iterations: 1000, ..exact_solver(Integration::QuasiStatic) };
+    let end = run(&model, state, &vacuum(), &settings, 0.2, 100);
+    let expected = density * 9.81 / (2.0 * 50.0);
+    let measured = -end.positions[1].y;
+    assert!((measured / expected - 1.0).abs() < 0.01, "{measured} {expected}");
+}
+
+#[test]
+fn stretched_cloth_creeps_back_to_rest_without_inertia() {
+    let (model, mut state) = Model::build(&[cloth(DVec2::new(0.4, 0.4), 8, 8)]).unwrap();
+    for point in &mut state.positions {
+        *point *= 1.3;
+    }
+    let end = run(&model, state, &Environment::NOTHING, &exact_solver(Integration::QuasiStatic), 0.05, 60);
+    let left = energy(&model, &end, DVec3::ZERO);
+    assert!(left.membrane < 1e-8 && left.kinetic == 0.0, "{left:?}");
+}
+
+#[test]
+fn pins_and_holds_are_met_exactly() {
+    let mut piece = cloth(DVec2::new(0.4, 0.4), 8, 8);
+    piece.pins = vec![VertexId(72), VertexId(80)];
+    let (model, mut state) = Model::build(&[piece]).unwrap();
+    let goal = state.positions[80] + DVec3::new(0.01, 0.02, 0.003);
+    state.pin_goals = vec![(VertexId(80), goal)];
+    let held = DVec3::new(0.1, 0.05, 0.02);
+    let guidance = Guidance {
+        holds: vec![(VertexId(3), Hold::At(held)), (VertexId(5), Hold::OnPlane { normal: DVec3::Z, offset: 0.01 })],
+        ..Guidance::default()
+    };
+    let environment = vacuum();
+    let start = Start { model: &model, state: &state, environment: &environment, step: 0.01 };
+    let proposal = propose(&start, &guidance, &DynamicsSettings::default(), &mut Workspace::default());
+    assert_eq!(proposal.positions[72], state.positions[72]);
+    assert_eq!(proposal.positions[80], goal);
+    assert_eq!(proposal.positions[3], held);
+    assert!((proposal.positions[5].z - 0.01).abs() < 1e-15);
+    assert!(proposal.positions[5].y != state.positions[5].y);
+}
+
+#[test]
+fn guidance_forces_push_and_their_stiffness_softens_the_push() {
+    let (model, state) = Model::build(&[cloth(DVec2::new(0.2, 0.2), 2, 2)]).unwrap();
+    let start = Start { model: &model, state: &state, environment: &Environment::NOTHING, step: 0.01 };
+    let push = |stiffness: f64| {
+        let mut guidance = Guidance { forces: vec![DVec3::ZERO; 9], stiffness: vec![0.0; 9], holds: Vec::new() };
+        guidance.forces[4] = DVec3::Z * 0.1;
+        guidance.stiffness[4] = stiffness;
+        propose(&start, &guidance, &exact_solver(Integration::QuasiStatic), &mut Workspace::default()).positions[4].z
+    };
+    assert!(push(0.0) > 0.0 && push(1000.0) > 0.0 && push(1000.0) < 0.2 * push(0.0));
+    assert!(push(1000.0) <= 0.1 / 1000.0);
+}
+
+#[test]
+fn sewing_draws_two_pieces_together() {
+    let mut piece = cloth(DVec2::new(0.2, 0.2), 4, 4);
+    let (second, uv) = sheet(DVec2::new(0.2, 0.2), 4, 4, Diagonals::Alternating);
+    let offset = piece.mesh.append(&second).0 as u32;
+    for point in &mut piece.mesh.positions[offset as usize..] {
+        point.x += 0.25;
+    }
+    if let Rest::Panels(panels) = &mut piece.rest {
+        panels.triangles.extend(uv.triangles.iter().map(|t| t.map(|index| index + offset)));
+        panels.coordinates.extend(uv.coordinates);
+    }
+    piece.sewing = (0..5).map(|row| [VertexId(5 * row + 4), VertexId(offset + 5 * row)]).collect();
+    let (model, state) = Model::build(&[piece]).unwrap();
+    let end = run(&model, state, &Environment::NOTHING, &exact_solver(Integration::QuasiStatic), 0.05, 100);
+    for &[a, b] in &model.sewing {
+        assert!((end.positions[a.index()] - end.positions[b.index()]).length() < 1e-4);
+    }
+}
+
+#[test]
+fn any_number_of_threads_gives_the_same_bits() {
+    let mut piece = cloth(DVec2::new(0.5, 0.5), 48, 48);
+    piece.pins = vec![VertexId(0), VertexId(48)];
+    let (model, mut state) = Model::build(&[piece]).unwrap();
+    disturb(&mut state);
+    let environment = Environment::default();
+    let end = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| run(&model, state.clone(), &environment, &DynamicsSettings::default(), 0.01, 3))
+    };
+    let one = end(1);
+    assert_eq!(one, end(2));
+    assert_eq!(one, end(3));
+}
+
+/// Errors of a schedule of steps against a fine one give the order of the scheme.
+#[test]
+fn backward_euler_converges_with_order_one_and_bdf2_with_order_two() {
+    let mut piece = cloth(DVec2::new(0.2, 0.2), 3, 3);
+    piece.fabric = Fabric { stretch_warp: 5.0, stretch_weft: 5.0, shear: 2.0, bend: 1e-4, ..Fabric::default() };
+    piece.pins = vec![VertexId(12), VertexId(15)];
+    let (model, mut state) = Model::build(&[piece]).unwrap();
+    for (point, velocity) in state.positions.iter().zip(&mut state.velocities) {
+        *velocity = DVec3::Z * (0.2 - point.y) + DVec3::X * (0.2 - point.y);
+    }
+    let at_end = |integration, steps: usize| {
+        let settings = DynamicsSettings { newton: 8, ..exact_solver(integration) };
+        run(&model, state.clone(), &vacuum(), &settings, 0.08 / steps as f64, steps).positions
+    };
+    let fine = at_end(Integration::Bdf2, 2560);
+    let error = |integration, steps| -> f64 {
+        at_end(integration, steps).iter().zip(&fine).map(|(a, b)| (*a - *b).length_squared()).sum::<f64>().sqrt()
+    };
+    for (integration, order) in [(Integration::BackwardEuler, 1.0), (Integration::Bdf2, 2.0)] {
+        let measured = (error(integration, 40) / error(integration, 160)).log2() / 2.0;
+        assert!((measured - order).abs() < 0.25, "{integration:?}: {measured}");
+    }
+}

@@ -1,0 +1,85 @@
+//! Every setting of the engine, defined once: unit, default, consequence.
+//!
+//! Scene files, `--set path=value` and the published schema are derived from these types.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// All settings, one group per stage.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Settings {
+    /// How time is cut into steps.
+    pub time: TimeSettings,
+    /// How cloth moves.
+    pub dynamics: DynamicsSettings,
+}
+
+/// How time is cut into steps.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct TimeSettings {
+    /// Longest step, seconds. A frame takes as many equal steps as it needs. Shorter: livelier and slower.
+    pub step: f64,
+    /// A step in which a triangle's stretch changes by more than this share is tried again at half the length.
+    pub stretch_change: f64,
+    /// How often a step may be halved before it is taken as it is, and reported.
+    pub halvings: u32,
+}
+
+impl Default for TimeSettings {
+    fn default() -> Self {
+        Self { step: 0.01, stretch_change: 0.5, halvings: 4 }
+    }
+}
+
+/// How cloth moves.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct DynamicsSettings {
+    /// The model of cloth.
+    pub model: ClothModel,
+    /// How the implicit model steps through time.
+    pub integration: Integration,
+    /// Residual at which the linear solver stops, relative to the right-hand side. Smaller: stiffer cloth, more time.
+    pub tolerance: f64,
+    /// Iterations of the linear solver at most.
+    pub iterations: u32,
+    /// Newton iterations per implicit step. More: less error where cloth moves far in one step.
+    pub newton: u32,
+    /// Tension of sewing threads between sewn vertices, N/m.
+    pub sewing: f64,
+}
+
+impl Default for DynamicsSettings {
+    fn default() -> Self {
+        Self {
+            model: ClothModel::BaraffWitkin,
+            integration: Integration::BackwardEuler,
+            tolerance: 1e-3,
+            iterations: 300,
+            newton: 1,
+            sewing: 50.0,
+        }
+    }
+}
+
+/// The model of cloth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ClothModel {
+    /// Stretch and shear per triangle, bend per edge, implicit.
+    BaraffWitkin,
+}
+
+/// How the implicit model steps through time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Integration {
+    /// First order, strongly damped, the most robust.
+    BackwardEuler,
+    /// Second order: folds live longer.
+    Bdf2,
+    /// No inertia: velocity is forgotten after every step, so cloth creeps to where forces balance.
+    QuasiStatic,
+}

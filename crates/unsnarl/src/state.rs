@@ -1,0 +1,58 @@
+//! All that changes while cloth moves. Saved and loaded, it goes on bit for bit.
+
+use crate::geometry::{DVec3, VertexId};
+use crate::rest_shape::RestShape;
+
+/// Where cloth is, how it moves, and the rest shapes in force.
+#[derive(Clone, Debug, PartialEq)]
+pub struct State {
+    /// Seconds since the scene began.
+    pub time: f64,
+    /// One point per vertex, metres.
+    pub positions: Vec<DVec3>,
+    /// One velocity per vertex, m/s.
+    pub velocities: Vec<DVec3>,
+    /// One rest shape per triangle. The untangler shortens and restores them.
+    pub rest_shapes: Vec<RestShape>,
+    /// One rest angle per hinge of the model, radians.
+    pub rest_angles: Vec<f64>,
+    /// One factor per hinge on its bending stiffness; 1 unless something stiffens or softens it.
+    pub hinge_stiffness: Vec<f64>,
+    /// Where pinned vertices are to be at the end of the step; a pin that is not listed stays. Sorted by vertex.
+    pub pin_goals: Vec<(VertexId, DVec3)>,
+    /// The step before this one, for two-step integration; `None` at the start and after a jump.
+    pub previous: Option<Previous>,
+}
+
+/// What a two-step integrator remembers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Previous {
+    /// Length of the last step, seconds.
+    pub step: f64,
+    /// Positions at its start.
+    pub positions: Vec<DVec3>,
+    /// Velocities at its start.
+    pub velocities: Vec<DVec3>,
+}
+
+impl State {
+    /// Cloth at rest at time 0.
+    pub fn at_rest(positions: Vec<DVec3>, rest_shapes: Vec<RestShape>, rest_angles: Vec<f64>) -> Self {
+        Self {
+            time: 0.0,
+            velocities: vec![DVec3::ZERO; positions.len()],
+            positions,
+            rest_shapes,
+            hinge_stiffness: vec![1.0; rest_angles.len()],
+            rest_angles,
+            pin_goals: Vec::new(),
+            previous: None,
+        }
+    }
+
+    /// Where a pinned vertex is to be at the end of the step.
+    pub fn pin_goal(&self, pin: VertexId) -> DVec3 {
+        let listed = self.pin_goals.binary_search_by_key(&pin, |goal| goal.0);
+        listed.map_or(self.positions[pin.index()], |at| self.pin_goals[at].1)
+    }
+}
