@@ -1,0 +1,107 @@
+//! Stage 3: where cloth crosses. Positions in, a [`Tangle`] out.
+//!
+//! Edge-triangle crossings are joined into contours ([`contour`]), each contour gets its kind ([`kind`]), the sides of
+//! its two traces are filled ([`region`]), and the fills become colours ([`colour`]). (Baraff, Witkin and Kass 2003,
+//! section 5; Cha 2022, chapters 2 and 3)
+//!
+//! Guarantees: every decision that shapes a contour is exact and symbolic, so degenerate input gives contours as
+//! consistent as any other, and the result depends neither on threads nor on history.
+//! Does not: say whether touching counts as tangled; [`verdict`] does, for closed triangles.
+//! Departs: general position comes from vertex order instead of random noise, and no vertex is moved.
+
+pub mod assembly;
+pub mod colour;
+pub mod contour;
+pub mod kind;
+pub mod region;
+pub mod verdict;
+
+pub use assembly::{Assembly, Part, PartKind};
+pub use colour::{Colours, GiaColour, GiaRegion};
+pub use contour::{Contour, ContourEnd, ContourPoint, Trace};
+pub use kind::ContourKind;
+pub use verdict::{Verdict, smallest_gap, verdict};
+
+use unsnarl_geometry::bvh::Bvh;
+use unsnarl_geometry::intersection::{find_crossing_pairs, triangle_box, triangle_tree};
+use unsnarl_geometry::{DVec3, Topology, VertexId};
+
+/// Memory that is kept between analyses of one assembly. Dropping it changes no result.
+#[derive(Default)]
+pub struct Workspace {
+    tree: Option<Bvh>,
+}
+
+impl Workspace {
+    /// The tree over the triangles at these positions: built at first, refitted afterwards.
+    pub fn tree(&mut self, topology: &Topology, positions: &[DVec3]) -> &Bvh {
+        match &mut self.tree {
+            Some(tree) if tree.item_count() == topology.triangle_count() => {
+                tree.refit(|triangle| triangle_box(topology, positions, triangle));
+            }
+            slot => *slot = Some(triangle_tree(topology, positions)),
+        }
+        self.tree.as_ref().expect("it was built above")
+    }
+}
+
+/// Everything that crosses: contours, their kinds, their regions, and the colours of all together.
+#[derive(Clone, Debug, Default)]
+pub struct Tangle {
+    /// The contours, ordered by their smallest triangle pair.
+    pub contours: Vec<TangledContour>,
+    /// The colours over all contours together.
+    pub colours: Colours,
+}
+
+/// A contour with what was found out about it.
+#[derive(Clone, Debug)]
+pub struct TangledContour {
+    /// The curve and its two traces.
+    pub contour: Contour,
+    /// One of the seven kinds, or [`ContourKind::Other`].
+    pub kind: ContourKind,
+    /// What its traces cut off.
+    pub regions: region::ContourRegions,
+}
+
+/// Finds everything that crosses.
+pub fn analyze(assembly: &Assembly, positions: &[DVec3], workspace: &mut Workspace) -> Tangle {
+    let topology = assembly.topology();
+    let tree = workspace.tree(topology, positions);
+    let pairs = find_crossing_pairs(topology, positions, tree, |a, b| assembly.counts(a, b));
+    if pairs.is_empty() {
+        return Tangle::default();
+    }
+    let contours: Vec<TangledContour> = contour::trace(topology, positions, &pairs)
+        .into_iter()
+        .map(|contour| {
+            let kind = kind::classify(topology, positions, &contour);
+            let regions = region::regions(assembly, positions, &contour, kind);
+            TangledContour { contour, kind, regions }
+        })
+        .collect();
+    let colours = colour::colour(topology, &contours);
+    Tangle { contours, colours }
+}
+
+impl Tangle {
+    /// Whether nothing crosses.
+    pub fn is_empty(&self) -> bool {
+        self.contours.is_empty()
+    }
+
+    /// How many contours of a kind there are.
+    pub fn count(&self, kind: ContourKind) -> usize {
+        self.contours.iter().filter(|contour| contour.kind == kind).count()
+    }
+
+    /// All loop vertices, sorted.
+    pub fn loop_vertices(&self) -> Vec<VertexId> {
+        let mut vertices: Vec<VertexId> =
+            self.contours.iter().flat_map(|tangled| tangled.contour.loop_vertices()).collect();
+        vertices.sort_unstable();
+        vertices.dedup();
+        vertices
+    }
+}
