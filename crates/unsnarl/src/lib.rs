@@ -2,9 +2,15 @@
 
 pub use unsnarl_geometry as geometry;
 
+pub mod analysis;
+pub mod bodies;
 pub mod dynamics;
 pub mod model;
+pub mod report;
 pub mod rest_shape;
+pub mod samples;
 pub mod scene;
 pub mod settings;
+pub mod simulation;
 pub mod state;
+pub mod step;

@@ -31,7 +31,7 @@ pub struct Cloth {
     pub fabric: Fabric,
     /// Triangles of another fabric.
     pub panel_fabrics: Vec<(Vec<TriangleId>, Fabric)>,
-    /// Vertices that stay where they are, or go where the state's goals say.
+    /// Vertices that stay where they are.
     pub pins: Vec<VertexId>,
     /// Pairs of vertices that sewing threads pull together.
     pub sewing: Vec<[VertexId; 2]>,

@@ -1,6 +1,6 @@
 //! All that changes while cloth moves. Saved and loaded, it goes on bit for bit.
 
-use crate::geometry::{DVec3, VertexId};
+use crate::geometry::DVec3;
 use crate::rest_shape::RestShape;
 
 /// Where cloth is, how it moves, and the rest shapes in force.
@@ -18,8 +18,6 @@ pub struct State {
     pub rest_angles: Vec<f64>,
     /// One factor per hinge on its bending stiffness; 1 unless something stiffens or softens it.
     pub hinge_stiffness: Vec<f64>,
-    /// Where pinned vertices are to be at the end of the step; a pin that is not listed stays. Sorted by vertex.
-    pub pin_goals: Vec<(VertexId, DVec3)>,
     /// The step before this one, for two-step integration; `None` at the start and after a jump.
     pub previous: Option<Previous>,
 }
@@ -45,14 +43,7 @@ impl State {
             rest_shapes,
             hinge_stiffness: vec![1.0; rest_angles.len()],
             rest_angles,
-            pin_goals: Vec::new(),
             previous: None,
         }
-    }
-
-    /// Where a pinned vertex is to be at the end of the step.
-    pub fn pin_goal(&self, pin: VertexId) -> DVec3 {
-        let listed = self.pin_goals.binary_search_by_key(&pin, |goal| goal.0);
-        listed.map_or(self.positions[pin.index()], |at| self.pin_goals[at].1)
     }
 }

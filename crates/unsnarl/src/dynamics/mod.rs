@@ -43,8 +43,8 @@ pub struct Guidance {
     pub forces: Vec<DVec3>,
     /// How fast each added force fades as its vertex moves, N/m, one per vertex; or empty. It makes strong forces stable.
     pub stiffness: Vec<f64>,
-    /// Vertices whose motion is decided elsewhere: flypaper, hard contacts, handles. Pins of the model need not be listed;
-    /// what is listed here goes before them.
+    /// Vertices whose motion is decided elsewhere: flypaper, hard contacts, handles. What is listed here goes before the
+    /// model's pins, which stay where they are; of two entries for one vertex the later counts.
     pub holds: Vec<(VertexId, Hold)>,
 }
 
@@ -105,14 +105,9 @@ pub fn propose(start: &Start, guidance: &Guidance, settings: &DynamicsSettings, 
     }
 }
 
-/// The next state, from the positions and velocities that contact left.
-pub fn finish(
-    start: &Start,
-    positions: Vec<DVec3>,
-    velocities: Vec<DVec3>,
-    settings: &DynamicsSettings,
-    _workspace: &mut Workspace,
-) -> State {
+/// The next state, from what contact left of the proposal.
+pub fn finish(start: &Start, resolved: Proposal, settings: &DynamicsSettings, _workspace: &mut Workspace) -> State {
+    let Proposal { positions, velocities, .. } = resolved;
     let state = start.state;
     let still = settings.integration == Integration::QuasiStatic;
     let previous = (settings.integration == Integration::Bdf2).then(|| Previous {
@@ -127,7 +122,6 @@ pub fn finish(
         rest_shapes: state.rest_shapes.clone(),
         rest_angles: state.rest_angles.clone(),
         hinge_stiffness: state.hinge_stiffness.clone(),
-        pin_goals: Vec::new(),
         previous,
     }
 }
@@ -138,7 +132,7 @@ fn constraints(start: &Start, guidance: &Guidance) -> (Vec<Freedom>, Vec<(Vertex
     let mut goals = Vec::with_capacity(start.model.pins.len() + guidance.holds.len());
     for &pin in &start.model.pins {
         freedom[pin.index()] = Freedom::Held;
-        goals.push((pin, start.state.pin_goal(pin)));
+        goals.push((pin, start.state.positions[pin.index()]));
     }
     for &(vertex, hold) in &guidance.holds {
         let (free, goal) = match hold {

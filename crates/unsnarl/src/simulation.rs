@@ -1,0 +1,107 @@
+//! The front door: a world, its state, and time going on.
+//!
+//! Guarantees: stepping cannot fail. A step that would distort a triangle too far is taken again as two half steps, at most
+//! as often as the settings say, and reported; numbers that are not finite count as too far.
+
+use crate::bodies::Body;
+use crate::bodies::keyframes::Keyframes;
+use crate::dynamics::{Guidance, Hold};
+use crate::geometry::math::is_finite;
+use crate::geometry::{DVec3, VertexId};
+use crate::model::Model;
+use crate::report::FrameReport;
+use crate::scene::environment::Environment;
+use crate::settings::Settings;
+use crate::state::State;
+use crate::step::{Stage, Workspace, largest_stretch, step};
+
+/// All that does not change while time goes on.
+#[derive(Clone, Debug)]
+pub struct World {
+    /// The cloth.
+    pub model: Model,
+    /// Gravity and air.
+    pub environment: Environment,
+    /// Obstacles.
+    pub bodies: Vec<Body>,
+    /// Vertices that are led.
+    pub handles: Vec<Handle>,
+}
+
+/// Vertices that move together on rails.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Handle {
+    /// The vertices.
+    pub vertices: Vec<VertexId>,
+    /// Where each of them is while the motion stands at the origin.
+    pub home: Vec<DVec3>,
+    /// The motion.
+    pub motion: Keyframes,
+    /// After this time, seconds, the vertices are free.
+    pub release: f64,
+}
+
+impl World {
+    /// What the handles ask for at a time.
+    pub(crate) fn guidance(&self, time: f64) -> Guidance {
+        let mut guidance = Guidance::default();
+        for handle in self.handles.iter().filter(|handle| time <= handle.release) {
+            let (position, rotation) = handle.motion.at(time);
+            let goals = handle.vertices.iter().zip(&handle.home);
+            guidance.holds.extend(goals.map(|(&vertex, &home)| (vertex, Hold::At(position + rotation * home))));
+        }
+        guidance
+    }
+}
+
+/// A world that moves.
+#[derive(Clone, Debug)]
+pub struct Simulation {
+    /// What does not change.
+    pub world: World,
+    /// What does.
+    pub state: State,
+    /// How.
+    pub settings: Settings,
+    workspace: Workspace,
+}
+
+impl Simulation {
+    /// Puts a world and a state together.
+    pub fn new(world: World, state: State, settings: Settings) -> Self {
+        Self { world, state, settings, workspace: Workspace::default() }
+    }
+
+    /// Goes on by a duration, in equal steps no longer than the settings allow. `observe` hears of every stage.
+    pub fn advance(&mut self, duration: f64, observe: &mut dyn FnMut(Stage)) -> FrameReport {
+        let count = (duration / self.settings.time.step - 1e-9).ceil().clamp(1.0, 1e6);
+        let mut report = FrameReport::default();
+        for _ in 0..count as usize {
+            self.advance_step(duration / count, 0, &mut report, observe);
+        }
+        report
+    }
+
+    fn advance_step(&mut self, length: f64, depth: u32, report: &mut FrameReport, observe: &mut dyn FnMut(Stage)) {
+        let (next, done) = step(&self.world, &self.state, &self.settings, length, &mut self.workspace, observe);
+        let before = largest_stretch(&self.world.model, &self.state).max(1.0);
+        let finite = next.positions.iter().all(|&point| is_finite(point));
+        let too_far = !finite || done.largest_stretch > before * (1.0 + self.settings.time.stretch_change);
+        if too_far && depth < self.settings.time.halvings {
+            report.halved_steps += 1;
+            for _ in 0..2 {
+                self.advance_step(0.5 * length, depth + 1, report, observe);
+            }
+            return;
+        }
+        report.forced_steps += u32::from(too_far);
+        if finite {
+            self.state = next;
+        } else {
+            self.state.velocities.fill(DVec3::ZERO);
+            self.state.previous = None;
+            self.state.time += length;
+        }
+        report.add(&done);
+    }
+}
