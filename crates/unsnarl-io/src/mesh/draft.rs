@@ -7,7 +7,7 @@ use super::error::{Flaw, Place};
 use super::faces::{Faces, triangulate};
 use super::findings::{Finding, FindingKind, LARGEST_COORDINATE};
 use super::labels::LabelDraft;
-use super::source::{PositionPlace, Source, Spelling, fingerprint};
+use super::source::{Patches, PositionPlace, Source, Spelling, position_fingerprint, triangle_fingerprint};
 use super::units::Conversion;
 use super::{Format, KeepSource, MeshFile, Stitch};
 use std::sync::Arc;
@@ -122,12 +122,18 @@ impl Draft {
         self.places.iter_mut().for_each(|place| place.vertex = renumbered[place.vertex as usize]);
     }
 
-    /// Makes triangles of the faces and hands out the mesh. `bytes` are the file's, kept for writing it again.
+    /// Hands out the collected places of positions.
+    pub fn take_patches(&mut self, spelling: Spelling) -> Patches {
+        Patches { places: std::mem::take(&mut self.places), spelling, frames: Vec::new(), widening: Vec::new() }
+    }
+
+    /// Makes triangles of the faces and hands out the mesh. The file's bytes are kept for writing it again.
     pub fn finish(
         mut self,
         format: Format,
         keep: KeepSource,
-        source: Option<(Vec<u8>, Spelling)>,
+        bytes: Vec<u8>,
+        patches: Option<Patches>,
     ) -> Result<MeshFile, Flaw> {
         if let Some(&corner) = self.corners.iter().find(|&&corner| corner as usize >= self.positions.len()) {
             let detail =
@@ -154,13 +160,13 @@ impl Draft {
             uv_corners: if uv_is_whole { self.uv_corners } else { Vec::new() },
             triangle_face,
         });
-        let source = source.filter(|_| keep == KeepSource::ForWriting).map(|(bytes, spelling)| {
+        let source = (keep == KeepSource::ForWriting).then(|| {
             Arc::new(Source {
                 bytes,
-                places: self.places,
-                spelling,
-                fingerprint: fingerprint(&triangles),
+                patches,
                 vertex_count: self.positions.len(),
+                triangles_at_load: triangle_fingerprint(&triangles),
+                positions_at_load: position_fingerprint(&self.positions),
             })
         });
         Ok(MeshFile {

@@ -14,6 +14,7 @@ mod faces;
 mod findings;
 mod labels;
 mod obj;
+mod ply;
 mod source;
 mod text;
 mod units;
@@ -28,7 +29,7 @@ pub use labels::Labels;
 pub use units::{Conversion, LengthUnit, UpAxis};
 
 use error::Flaw;
-use source::{Source, fingerprint};
+use source::{Source, settle, triangle_fingerprint};
 use std::path::Path;
 use std::sync::Arc;
 use text::Precision;
@@ -39,11 +40,13 @@ use unsnarl_geometry::{DVec3, TriMesh, UvMap};
 pub enum Format {
     /// Wavefront text.
     Obj,
+    /// Stanford polygons, text or binary.
+    Ply,
 }
 
 impl Format {
     /// All kinds.
-    pub const ALL: &'static [Self] = &[Self::Obj];
+    pub const ALL: &'static [Self] = &[Self::Obj, Self::Ply];
 
     /// By the extension of a path, in either case.
     pub fn from_path(path: &Path) -> Option<Self> {
@@ -55,13 +58,14 @@ impl Format {
     pub fn extension(self) -> &'static str {
         match self {
             Self::Obj => "obj",
+            Self::Ply => "ply",
         }
     }
 
     /// How many digits of a position a file of this kind keeps.
     fn precision(self) -> Precision {
         match self {
-            Self::Obj => Precision::Double,
+            Self::Obj | Self::Ply => Precision::Double,
         }
     }
 }
@@ -213,36 +217,16 @@ impl MeshFile {
     /// Certify these, not the positions before writing.
     pub fn stored_positions(&self, format: Format) -> Vec<DVec3> {
         let conversion = self.conversion_in(format);
-        let mut stored: Vec<DVec3> = self
-            .mesh
-            .positions
-            .iter()
-            .map(|&position| {
-                let mut position = position;
-                // Scaling there and back can move the last bit; a few rounds reach a value that stays.
-                for _ in 0..4 {
-                    let mut point = conversion.to_file(position);
-                    if format.precision() == Precision::Single {
-                        point = DVec3::from_array(point.to_array().map(|value| f64::from(value as f32)));
-                    }
-                    let again = conversion.from_file(point);
-                    if again == position {
-                        break;
-                    }
-                    position = again;
-                }
-                position
-            })
-            .collect();
-        if let Some(source) = self.source_for(format) {
-            for place in &source.places {
-                let vertex = place.vertex as usize;
-                if source.held(place, &conversion) == Some(self.mesh.positions[vertex]) {
-                    stored[vertex] = self.mesh.positions[vertex];
-                }
-            }
+        let source = self.source_for(format);
+        if let Some(stored) = source.and_then(|source| source.stored(&self.mesh.positions, &conversion)) {
+            return stored;
         }
-        stored
+        let stored = |position: &DVec3| {
+            settle(*position, |position| {
+                conversion.from_file(format.precision().round_point(conversion.to_file(position)))
+            })
+        };
+        self.mesh.positions.iter().map(stored).collect()
     }
 
     /// The unit and up axis of a file of the given kind made from this mesh: the input's own, unless the format fixes them.
@@ -255,7 +239,7 @@ impl MeshFile {
         self.source.as_deref().filter(|source| {
             format == self.format
                 && source.vertex_count == self.mesh.positions.len()
-                && source.fingerprint == fingerprint(&self.mesh.triangles)
+                && source.triangles_at_load == triangle_fingerprint(&self.mesh.triangles)
         })
     }
 }
@@ -286,6 +270,7 @@ pub fn read_bytes(
 ) -> Result<MeshFile, MeshFileError> {
     let outcome = match format {
         Format::Obj => obj::read(bytes, options),
+        Format::Ply => ply::read(bytes, options),
     };
     outcome.map_err(|flaw| flaw.in_file(name))
 }
@@ -307,11 +292,13 @@ pub fn write(path: &Path, file: &MeshFile) -> Result<(), MeshFileError> {
 /// The bytes of a file of the given kind.
 pub fn encode(format: Format, file: &MeshFile) -> Vec<u8> {
     let conversion = file.conversion_in(format);
-    if let Some(source) = file.source_for(format) {
-        return source.patched(&file.mesh.positions, &conversion);
+    let source = file.source_for(format);
+    if let Some(bytes) = source.and_then(|source| source.with_positions(&file.mesh.positions, &conversion)) {
+        return bytes;
     }
     match format {
         Format::Obj => obj::encode(file, &conversion),
+        Format::Ply => ply::encode(file, &conversion),
     }
 }
 

@@ -26,7 +26,8 @@ pub(super) fn read(bytes: Vec<u8>, options: &ReadOptions) -> Result<MeshFile, Fl
         draft.weld();
     }
     let spelling = Spelling::Text { separator: " ", precision: Precision::Double };
-    draft.finish(Format::Obj, options.keep_source, Some((bytes, spelling)))
+    let patches = draft.take_patches(spelling);
+    draft.finish(Format::Obj, options.keep_source, bytes, Some(patches))
 }
 
 struct Reader<'a> {
@@ -108,7 +109,7 @@ impl<'a> Reader<'a> {
         if let Some((start, end)) = span {
             let length = u32::try_from(end - start)
                 .map_err(|_| Flaw::syntax(line.place(), "expected three numbers close together after `v`"))?;
-            self.draft.places.push(PositionPlace { start, length, vertex });
+            self.draft.places.push(PositionPlace { start, length, vertex, frame: 0 });
         }
         Ok(())
     }

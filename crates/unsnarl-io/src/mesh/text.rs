@@ -147,6 +147,28 @@ pub(super) enum Precision {
     Double,
 }
 
+impl Precision {
+    /// Bytes of a number.
+    pub fn width(self) -> usize {
+        match self {
+            Self::Single => 4,
+            Self::Double => 8,
+        }
+    }
+
+    /// The nearest number that the format can hold.
+    pub fn round(self, value: f64) -> f64 {
+        match self {
+            Self::Single => f64::from(value as f32),
+            Self::Double => value,
+        }
+    }
+
+    pub fn round_point(self, point: DVec3) -> DVec3 {
+        DVec3::from_array(point.to_array().map(|value| self.round(value)))
+    }
+}
+
 /// Appends the shortest text that reads back as the same number.
 pub(super) fn push_number(out: &mut Vec<u8>, value: f64, precision: Precision) {
     use std::io::Write;
