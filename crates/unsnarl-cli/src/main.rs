@@ -1,6 +1,8 @@
 //! The command `unsnarl`: thin. It converts and calls; every subcommand is one file of `commands`.
 
 mod commands;
+mod drawing;
+mod inputs;
 mod session;
 
 use clap::{Parser, Subcommand};
@@ -23,7 +25,9 @@ struct Cli {
 }
 
 #[derive(Subcommand)]
-enum Command {}
+enum Command {
+    Check(commands::check::Flags),
+}
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
@@ -31,10 +35,12 @@ fn main() -> ExitCode {
         Ok(session) => session,
         Err(failure) => return failure.exit(),
     };
-    let outcome: Result<ExitCode, Failure> = run(cli.command, &session);
+    let outcome: Result<ExitCode, Failure> = run(&cli.command, &session);
     outcome.unwrap_or_else(Failure::exit)
 }
 
-fn run(command: Command, _session: &Session) -> Result<ExitCode, Failure> {
-    match command {}
+fn run(command: &Command, session: &Session) -> Result<ExitCode, Failure> {
+    match command {
+        Command::Check(flags) => commands::check::run(flags, session),
+    }
 }

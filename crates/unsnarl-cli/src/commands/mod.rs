@@ -1,1 +1,3 @@
 //! One file per subcommand: its flags, and the conversion from them to a call.
+
+pub mod check;

@@ -14,6 +14,7 @@ pub mod colour;
 pub mod contour;
 pub mod kind;
 pub mod region;
+pub mod report;
 pub mod verdict;
 
 pub use assembly::{Assembly, Part, PartKind};

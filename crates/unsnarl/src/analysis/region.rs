@@ -55,6 +55,17 @@ pub struct ContourRegions {
     pub cuts: Vec<Cut>,
 }
 
+impl ContourRegions {
+    /// How many vertices a trace cuts off, by vertex count. What both traces cut off together counts for the first.
+    pub fn vertices_cut_off_by(&self, trace: Trace) -> usize {
+        let counts = |cut: &&Cut| match cut.traces {
+            CutTraces::One(one) => one == trace,
+            CutTraces::Both => trace == Trace::First,
+        };
+        self.cuts.iter().filter(counts).map(|cut| cut.smaller_by_count.len()).sum()
+    }
+}
+
 /// What a contour cuts off.
 pub fn regions(assembly: &Assembly, positions: &[DVec3], contour: &Contour, kind: ContourKind) -> ContourRegions {
     let cut_along = |trace: Trace| cut_along_trace(assembly, positions, contour, kind, trace);
