@@ -125,7 +125,7 @@ fn refusals_name_the_place() {
         ),
         (TEXT.replace("0.1 253", "nan 253").into(), FindingKind::NotFinite, "shirt.ply:17: vertex 2"),
         (TEXT.replace("property float y\n", "").into(), FindingKind::Syntax, "property `y`"),
-        (cut_binary(binary(false).len() - 30), FindingKind::Truncated, "byte"),
+        (cut_binary(binary(false).len() - 10), FindingKind::Truncated, "byte"),
     ];
     for (bytes, kind, words) in rows {
         let error = read(bytes).unwrap_err();

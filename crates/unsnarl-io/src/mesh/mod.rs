@@ -14,8 +14,10 @@ mod faces;
 mod findings;
 mod labels;
 mod obj;
+mod off;
 mod ply;
 mod source;
+mod stl;
 mod text;
 mod units;
 
@@ -42,11 +44,25 @@ pub enum Format {
     Obj,
     /// Stanford polygons, text or binary.
     Ply,
+    /// Stereolithography facets.
+    Stl(StlEncoding),
+    /// Object file format, text.
+    Off,
+}
+
+/// The two kinds of STL files; one extension serves both, and a reader finds out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StlEncoding {
+    /// Words and numbers.
+    Text,
+    /// 32-bit numbers.
+    Binary,
 }
 
 impl Format {
     /// All kinds.
-    pub const ALL: &'static [Self] = &[Self::Obj, Self::Ply];
+    pub const ALL: &'static [Self] =
+        &[Self::Obj, Self::Ply, Self::Stl(StlEncoding::Binary), Self::Stl(StlEncoding::Text), Self::Off];
 
     /// By the extension of a path, in either case.
     pub fn from_path(path: &Path) -> Option<Self> {
@@ -59,13 +75,16 @@ impl Format {
         match self {
             Self::Obj => "obj",
             Self::Ply => "ply",
+            Self::Stl(_) => "stl",
+            Self::Off => "off",
         }
     }
 
     /// How many digits of a position a file of this kind keeps.
     fn precision(self) -> Precision {
         match self {
-            Self::Obj | Self::Ply => Precision::Double,
+            Self::Obj | Self::Ply | Self::Off | Self::Stl(StlEncoding::Text) => Precision::Double,
+            Self::Stl(StlEncoding::Binary) => Precision::Single,
         }
     }
 }
@@ -229,6 +248,14 @@ impl MeshFile {
         self.mesh.positions.iter().map(stored).collect()
     }
 
+    /// The kind of file that [`write`] makes at a path: by its extension, and an STL file in the encoding of the input.
+    pub fn format_for(&self, path: &Path) -> Option<Format> {
+        match (Format::from_path(path)?, self.format) {
+            (Format::Stl(_), Format::Stl(encoding)) => Some(Format::Stl(encoding)),
+            (format, _) => Some(format),
+        }
+    }
+
     /// The unit and up axis of a file of the given kind made from this mesh: the input's own, unless the format fixes them.
     fn conversion_in(&self, _format: Format) -> Conversion {
         self.conversion
@@ -271,6 +298,8 @@ pub fn read_bytes(
     let outcome = match format {
         Format::Obj => obj::read(bytes, options),
         Format::Ply => ply::read(bytes, options),
+        Format::Stl(_) => stl::read(bytes, options),
+        Format::Off => off::read(bytes, options),
     };
     outcome.map_err(|flaw| flaw.in_file(name))
 }
@@ -280,7 +309,7 @@ pub fn read_bytes(
 /// Numbers are in the unit and up axis of the file that the mesh came from.
 pub fn write(path: &Path, file: &MeshFile) -> Result<(), MeshFileError> {
     let name = path.display().to_string();
-    let Some(format) = Format::from_path(path) else { return Err(unknown_kind(path).in_file(name)) };
+    let Some(format) = file.format_for(path) else { return Err(unknown_kind(path).in_file(name)) };
     let bytes = encode(format, file);
     crate::write_atomically(path, &bytes).map_err(|error| {
         let detail = error.to_string();
@@ -293,12 +322,19 @@ pub fn write(path: &Path, file: &MeshFile) -> Result<(), MeshFileError> {
 pub fn encode(format: Format, file: &MeshFile) -> Vec<u8> {
     let conversion = file.conversion_in(format);
     let source = file.source_for(format);
-    if let Some(bytes) = source.and_then(|source| source.with_positions(&file.mesh.positions, &conversion)) {
+    if let Some((source, mut bytes)) =
+        source.and_then(|source| Some((source, source.with_positions(&file.mesh.positions, &conversion)?)))
+    {
+        if format == Format::Stl(StlEncoding::Binary) {
+            stl::renew_normals(&source.bytes, &mut bytes);
+        }
         return bytes;
     }
     match format {
         Format::Obj => obj::encode(file, &conversion),
         Format::Ply => ply::encode(file, &conversion),
+        Format::Stl(encoding) => stl::encode(file, encoding, &conversion),
+        Format::Off => off::encode(file, &conversion),
     }
 }
 
