@@ -16,11 +16,14 @@
 //! is decided in integers.
 
 mod advance;
+pub mod candidates;
 mod coplanarity;
 pub mod exact;
 mod hull;
 #[cfg(test)]
 mod tests;
+
+pub use candidates::{ElementPair, Motion, Ownership};
 
 use crate::distance;
 use crate::math::DVec3;
