@@ -49,6 +49,41 @@ pub struct DynamicsSettings {
     pub newton: u32,
     /// Tension of sewing threads between sewn vertices, N/m.
     pub sewing: f64,
+    /// What only the mass-spring model has.
+    pub mass_spring: MassSpringSettings,
+}
+
+/// What only the mass-spring model has.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct MassSpringSettings {
+    /// The order of the half steps.
+    pub newmark: Newmark,
+    /// Springs too stiff for a step of this length, seconds, are softened, and strain limits hold them. Shorter: stiffer and
+    /// slower. 0: true stiffness, and steps as short as it asks for.
+    pub step: f64,
+    /// Rounds of strain limiting. More: cloth that stretches less.
+    pub strain_passes: u32,
+    /// Largest change of a spring per step, as a share of its length.
+    pub strain_rate: f64,
+}
+
+impl Default for MassSpringSettings {
+    fn default() -> Self {
+        Self { newmark: Newmark::Central, step: 0.001, strain_passes: 8, strain_rate: 0.1 }
+    }
+}
+
+/// The order of the half steps of the mass-spring model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Newmark {
+    /// Explicit half step, then an implicit one: second order.
+    Central,
+    /// Implicit half step, then an explicit one: no overshoot under strong damping; for steps of constant length.
+    Monotone,
+    /// Positions by an implicit half step, velocities by the central scheme: two solves, no overshoot, any step.
+    VariableStep,
 }
 
 impl Default for DynamicsSettings {
@@ -60,6 +95,7 @@ impl Default for DynamicsSettings {
             iterations: 300,
             newton: 1,
             sewing: 50.0,
+            mass_spring: MassSpringSettings::default(),
         }
     }
 }
@@ -70,6 +106,8 @@ impl Default for DynamicsSettings {
 pub enum ClothModel {
     /// Stretch and shear per triangle, bend per edge, implicit.
     BaraffWitkin,
+    /// Springs along edges and bending modes, explicit elasticity, strain limits.
+    MassSpring,
 }
 
 /// How the implicit model steps through time.

@@ -5,7 +5,7 @@
 
 use crate::bodies::Body;
 use crate::bodies::keyframes::Keyframes;
-use crate::dynamics::{Guidance, Hold};
+use crate::dynamics::{self, Guidance, Hold};
 use crate::geometry::math::is_finite;
 use crate::geometry::{DVec3, VertexId};
 use crate::model::Model;
@@ -74,7 +74,8 @@ impl Simulation {
 
     /// Goes on by a duration, in equal steps no longer than the settings allow. `observe` hears of every stage.
     pub fn advance(&mut self, duration: f64, observe: &mut dyn FnMut(Stage)) -> FrameReport {
-        let count = (duration / self.settings.time.step - 1e-9).ceil().clamp(1.0, 1e6);
+        let bearable = dynamics::stable_step(&self.world.model, &self.state, &self.settings.dynamics);
+        let count = (duration / self.settings.time.step.min(bearable) - 1e-9).ceil().clamp(1.0, 1e6);
         let mut report = FrameReport::default();
         for _ in 0..count as usize {
             self.advance_step(duration / count, 0, &mut report, observe);

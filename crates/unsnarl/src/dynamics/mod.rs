@@ -12,6 +12,7 @@ mod block_matrix;
 mod conjugate_gradients;
 pub mod energy;
 pub mod hinge;
+pub mod mass_spring;
 pub mod pattern;
 
 use crate::geometry::{DVec3, VertexId};
@@ -71,6 +72,8 @@ pub struct Proposal {
     pub velocities: Vec<DVec3>,
     /// What the solver did.
     pub report: DynamicsReport,
+    /// What the mass-spring model needs to finish; empty for the other.
+    pub half_step: mass_spring::HalfStep,
 }
 
 /// What the solver of one step did.
@@ -95,34 +98,50 @@ impl DynamicsReport {
 /// Memory that outlives a step. Dropping it changes no result.
 #[derive(Clone, Debug, Default)]
 pub struct Workspace {
-    pub(crate) implicit: baraff_witkin::Memory,
+    implicit: baraff_witkin::Memory,
+    half_steps: mass_spring::Memory,
 }
 
 /// Candidate positions and velocities for the end of the step.
 pub fn propose(start: &Start, guidance: &Guidance, settings: &DynamicsSettings, workspace: &mut Workspace) -> Proposal {
     match settings.model {
         ClothModel::BaraffWitkin => baraff_witkin::propose(start, guidance, settings, &mut workspace.implicit),
+        ClothModel::MassSpring => mass_spring::propose(start, guidance, settings, &mut workspace.half_steps),
     }
 }
 
 /// The next state, from what contact left of the proposal.
-pub fn finish(start: &Start, resolved: Proposal, settings: &DynamicsSettings, _workspace: &mut Workspace) -> State {
-    let Proposal { positions, velocities, .. } = resolved;
+pub fn finish(start: &Start, resolved: Proposal, settings: &DynamicsSettings, workspace: &mut Workspace) -> State {
     let state = start.state;
-    let still = settings.integration == Integration::QuasiStatic;
-    let previous = (settings.integration == Integration::Bdf2).then(|| Previous {
-        step: start.step,
-        positions: state.positions.clone(),
-        velocities: state.velocities.clone(),
-    });
+    let (mut velocities, mut previous) = (Vec::new(), None);
+    match (settings.model, settings.integration) {
+        (ClothModel::MassSpring, _) => {
+            velocities = mass_spring::finish(start, &resolved, settings, &mut workspace.half_steps);
+        }
+        (ClothModel::BaraffWitkin, Integration::QuasiStatic) => velocities.resize(state.positions.len(), DVec3::ZERO),
+        (ClothModel::BaraffWitkin, Integration::BackwardEuler) => velocities = resolved.velocities,
+        (ClothModel::BaraffWitkin, Integration::Bdf2) => {
+            velocities = resolved.velocities;
+            let (positions, velocities) = (state.positions.clone(), state.velocities.clone());
+            previous = Some(Previous { step: start.step, positions, velocities });
+        }
+    }
     State {
         time: state.time + start.step,
-        velocities: if still { vec![DVec3::ZERO; positions.len()] } else { velocities },
-        positions,
+        positions: resolved.positions,
+        velocities,
         rest_shapes: state.rest_shapes.clone(),
         rest_angles: state.rest_angles.clone(),
         hinge_stiffness: state.hinge_stiffness.clone(),
         previous,
+    }
+}
+
+/// The longest step that the model bears, seconds; implicit steps have no such bound.
+pub fn stable_step(model: &Model, state: &State, settings: &DynamicsSettings) -> f64 {
+    match settings.model {
+        ClothModel::BaraffWitkin => f64::INFINITY,
+        ClothModel::MassSpring => mass_spring::springs::stable_step(model, state, settings.mass_spring.step),
     }
 }
 

@@ -24,6 +24,10 @@ pub struct Pattern {
     pub triangles: Gather,
     /// Hinge contributions to every slot.
     pub hinges: Gather,
+    /// Edge contributions to every slot.
+    pub edges: Gather,
+    /// Edges in groups without a common vertex; the last groups hold one edge each where a vertex has very many.
+    pub spring_colours: Vec<Vec<u32>>,
     /// The slot of every sewn pair.
     pub sewing_slots: Vec<u32>,
 }
@@ -88,10 +92,13 @@ impl Pattern {
             columns,
             triangles: Gather { starts: Vec::new(), items: Vec::new() },
             hinges: Gather { starts: Vec::new(), items: Vec::new() },
+            edges: Gather { starts: Vec::new(), items: Vec::new() },
+            spring_colours: colour_edges(topology),
             sewing_slots: Vec::new(),
         };
         pattern.triangles = pattern.gather(topology.triangles().iter().copied());
         pattern.hinges = pattern.gather(hinges.iter().map(|hinge| hinge.vertices));
+        pattern.edges = pattern.gather(topology.edges().iter().copied());
         pattern.sewing_slots = sewing.iter().map(|pair| pattern.slot(pair[0], pair[1]).0 as u32).collect();
         pattern
     }
@@ -152,6 +159,28 @@ impl Pattern {
 enum Side {
     FirstIsRow,
     SecondIsRow,
+}
+
+/// Greedy colouring of the edges, in the order of the edges.
+fn colour_edges(topology: &Topology) -> Vec<Vec<u32>> {
+    let mut taken = vec![0u128; topology.vertex_count()];
+    let mut colours: Vec<Vec<u32>> = Vec::new();
+    let mut alone = Vec::new();
+    for (edge, [a, b]) in topology.edges().iter().enumerate() {
+        let colour = (taken[a.index()] | taken[b.index()]).trailing_ones() as usize;
+        if colour == 128 {
+            alone.push(vec![edge as u32]);
+            continue;
+        }
+        if colour >= colours.len() {
+            colours.resize_with(colour + 1, Vec::new);
+        }
+        colours[colour].push(edge as u32);
+        taken[a.index()] |= 1 << colour;
+        taken[b.index()] |= 1 << colour;
+    }
+    colours.extend(alone);
+    colours
 }
 
 /// Vertices in an order that keeps joined ones close: breadth first from a vertex of low degree, neighbours by degree,

@@ -13,6 +13,7 @@ pub mod membrane;
 use super::air::{self, Air};
 use super::block_matrix::BlockMatrix;
 use super::conjugate_gradients::{self as cg, Freedom, Limits, SolverMemory};
+use super::mass_spring::HalfStep;
 use super::{DynamicsReport, Guidance, Proposal, Start, constraints};
 use crate::geometry::{DMat3, DVec3, VertexId};
 use crate::settings::{DynamicsSettings, Integration};
@@ -84,7 +85,7 @@ pub fn propose(start: &Start, guidance: &Guidance, settings: &DynamicsSettings, 
             positions[vertex.index()] = goal;
         }
     }
-    Proposal { positions, velocities, report }
+    Proposal { positions, velocities, report, half_step: HalfStep::default() }
 }
 
 /// For BDF2 with `w` the ratio of this step to the last:
