@@ -14,3 +14,4 @@ pub mod settings;
 pub mod simulation;
 pub mod state;
 pub mod step;
+pub mod untangle;

@@ -1,0 +1,305 @@
+//! Edge shortening with epsilon finessing: rest shapes that pull red vertices back through the cloth they crossed.
+//!
+//! Every step, red* triangles shrink toward their green corner and outermost red vertices are pulled toward a green
+//! neighbour, each by the factor `gamma`; what is no longer needed is given back by `1 / gamma`. Only rest shapes change:
+//! dynamics moves the cloth, and contact lets red pass through red and holds the rest apart. (Cha 2022, chapter 4,
+//! Algorithm 2)
+//!
+//! Guarantees: no two pulls share a triangle unless they belong to one shrinkage, so no rest triangle is turned over; the
+//! order is that of the indices.
+//! Does not: act on BLI, which leaves no side to pull to.
+
+use super::fan::{Fan, corner_of};
+use crate::analysis::Colours;
+use crate::model::Model;
+use crate::rest_shape::RestShape;
+use rustc_hash::FxHashMap;
+use unsnarl_geometry::math::DVec2;
+use unsnarl_geometry::{TriangleId, VertexId};
+
+/// A pull under way: one vertex, or the two of a shrinking red* triangle, toward a target.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pull {
+    /// The vertices that are pulled: one or two.
+    pub subjects: Vec<VertexId>,
+    /// The vertex that they are pulled to.
+    pub target: VertexId,
+    /// What is left of the distance, 1 down to nearly 0.
+    pub remaining: f64,
+}
+
+/// How edges are shortened.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct EsefSettings {
+    /// What one step of 0.02 s leaves of a pulled edge. Smaller: faster, less stable.
+    pub gamma: f64,
+    /// Shortest rest length of a pulled edge, as a share of its own. A pull that reaches it is hindered.
+    pub shortest: f64,
+}
+
+impl Default for EsefSettings {
+    fn default() -> Self {
+        Self { gamma: 0.8, shortest: 0.01 }
+    }
+}
+
+/// What an update did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EsefReport {
+    /// Pulls begun or gone on with.
+    pub pulling: usize,
+    /// Pulls being given back.
+    pub restoring: usize,
+    /// Red vertices and red* triangles whose fan passes no inversion test.
+    pub blocked: usize,
+    /// Pulls that have reached the shortest length and still are red.
+    pub hindered: usize,
+}
+
+/// Goes on with pulls, begins new ones and gives back old ones, for the colours of this step.
+pub fn update(
+    model: &Model,
+    pulls: &mut Vec<Pull>,
+    colours: &Colours,
+    step: f64,
+    settings: &EsefSettings,
+) -> EsefReport {
+    let gamma = settings.gamma.powf(step / 0.02);
+    let mut work = Update {
+        model,
+        colours,
+        pull_of: FxHashMap::default(),
+        wanted: vec![false; pulls.len()],
+        report: EsefReport::default(),
+    };
+    for (index, pull) in pulls.iter().enumerate() {
+        for &subject in &pull.subjects {
+            work.pull_of.insert(subject, index);
+        }
+    }
+    for &(triangle, edge) in &colours.red_star_triangles {
+        let target = model.topology.opposite_vertex(triangle, edge);
+        work.shrink(pulls, model.topology.edge(edge), target);
+    }
+    for &vertex in &colours.outermost_red_vertices {
+        work.pull(pulls, vertex);
+    }
+    let Update { wanted, mut report, .. } = work;
+    for (pull, wanted) in pulls.iter_mut().zip(wanted) {
+        if wanted {
+            report.pulling += 1;
+            report.hindered += usize::from(pull.remaining <= settings.shortest);
+            pull.remaining = (pull.remaining * gamma).max(settings.shortest);
+        } else {
+            report.restoring += 1;
+            pull.remaining = (pull.remaining / gamma).min(1.0);
+        }
+    }
+    pulls.retain(|pull| pull.remaining < 1.0);
+    report
+}
+
+struct Update<'a> {
+    model: &'a Model,
+    colours: &'a Colours,
+    pull_of: FxHashMap<VertexId, usize>,
+    wanted: Vec<bool>,
+    report: EsefReport,
+}
+
+impl Update<'_> {
+    /// A red* triangle: its red edge is pulled to its third corner.
+    fn shrink(&mut self, pulls: &mut Vec<Pull>, subjects: [VertexId; 2], target: VertexId) {
+        if let Some(&index) = self.pull_of.get(&subjects[0]) {
+            if pulls[index].subjects == subjects && pulls[index].target == target {
+                self.wanted[index] = true;
+            }
+            return;
+        }
+        let topology = &self.model.topology;
+        let around = subjects.iter().flat_map(|&subject| topology.ring(subject));
+        let moved = around.chain(subjects).any(|vertex| self.pull_of.contains_key(&vertex));
+        if moved || self.is_pinned(&subjects) {
+            return;
+        }
+        if !passes_inversion_test(self.model, &subjects, target) {
+            self.report.blocked += 1;
+            return;
+        }
+        self.begin(pulls, subjects.to_vec(), target);
+    }
+
+    /// An outermost red vertex: it is pulled to the nearest green neighbour that turns no triangle over.
+    fn pull(&mut self, pulls: &mut Vec<Pull>, subject: VertexId) {
+        let is_green = |vertex: VertexId| self.colours.red_vertices.binary_search(&vertex).is_err();
+        if let Some(&index) = self.pull_of.get(&subject) {
+            if pulls[index].subjects == [subject] && is_green(pulls[index].target) {
+                self.wanted[index] = true;
+            }
+            return;
+        }
+        let topology = &self.model.topology;
+        if topology.ring(subject).any(|vertex| self.pull_of.contains_key(&vertex)) || self.is_pinned(&[subject]) {
+            return;
+        }
+        let mut targets: Vec<(f64, VertexId)> = topology
+            .ring(subject)
+            .filter(|&vertex| is_green(vertex))
+            .map(|vertex| (rest_distance(self.model, subject, vertex), vertex))
+            .collect();
+        targets.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        match targets.into_iter().find(|&(_, target)| passes_inversion_test(self.model, &[subject], target)) {
+            Some((_, target)) => self.begin(pulls, vec![subject], target),
+            None => self.report.blocked += 1,
+        }
+    }
+
+    fn begin(&mut self, pulls: &mut Vec<Pull>, subjects: Vec<VertexId>, target: VertexId) {
+        for &subject in &subjects {
+            self.pull_of.insert(subject, pulls.len());
+        }
+        pulls.push(Pull { subjects, target, remaining: 1.0 });
+        self.wanted.push(true);
+    }
+
+    fn is_pinned(&self, vertices: &[VertexId]) -> bool {
+        vertices.iter().any(|vertex| self.model.pins.binary_search(vertex).is_ok())
+    }
+}
+
+fn rest_distance(model: &Model, a: VertexId, b: VertexId) -> f64 {
+    let Some(edge) = model.topology.find_edge(a, b) else { return f64::INFINITY };
+    let triangle = model.topology.edge_triangles(edge)[0];
+    let corner = |vertex| corner_of(&model.topology, triangle, vertex);
+    model.rest_shapes[triangle.index()].side(corner(a), corner(b)).length()
+}
+
+/// Whether no triangle around the subjects turns over when they come all the way to the target.
+pub fn passes_inversion_test(model: &Model, subjects: &[VertexId], target: VertexId) -> bool {
+    let pull = Pull { subjects: subjects.to_vec(), target, remaining: 0.0 };
+    let joined = |vertex: &VertexId| *vertex == target || subjects.contains(vertex);
+    let Some(shapes) = pulled_shapes(model, &pull) else { return false };
+    shapes.iter().all(|(triangle, shape)| {
+        let collapses = model.topology.triangle(*triangle).iter().filter(|corner| joined(corner)).count() > 1;
+        let before = &model.rest_shapes[triangle.index()];
+        collapses || signed_area(shape) * signed_area(before).signum() > 1e-6 * before.area()
+    })
+}
+
+fn signed_area(shape: &RestShape) -> f64 {
+    0.5 * shape.sides[0].perp_dot(shape.sides[1])
+}
+
+/// The rest shapes that the pulls leave.
+pub fn rest_shapes(model: &Model, pulls: &[Pull]) -> Vec<RestShape> {
+    let mut shapes = model.rest_shapes.clone();
+    for pull in pulls {
+        for (triangle, shape) in pulled_shapes(model, pull).into_iter().flatten() {
+            shapes[triangle.index()] = shape;
+        }
+    }
+    shapes
+}
+
+/// The rest shapes that one pull changes; `None` where a subject has no fan or no edge to the target.
+fn pulled_shapes(model: &Model, pull: &Pull) -> Option<Vec<(TriangleId, RestShape)>> {
+    let (topology, rest) = (&model.topology, model.rest_shapes.as_slice());
+    let mut corners: FxHashMap<TriangleId, [DVec2; 3]> = FxHashMap::default();
+    let mut order = Vec::new();
+    for &subject in &pull.subjects {
+        let fan = Fan::around(topology, rest, subject)?;
+        let target = fan.spokes.iter().position(|&spoke| spoke == pull.target)?;
+        for (index, &triangle) in fan.triangles.iter().enumerate() {
+            let places = corners.entry(triangle).or_insert_with(|| {
+                order.push(triangle);
+                [DVec2::ZERO, rest[triangle.index()].sides[0], rest[triangle.index()].sides[1]]
+            });
+            let corner = corner_of(topology, triangle, subject);
+            places[corner] += fan.step_toward(topology, rest, index, target, 1.0 - pull.remaining);
+        }
+    }
+    Some(order.into_iter().map(|triangle| (triangle, RestShape::from_panel(corners[&triangle]))).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Cloth, Rest};
+    use unsnarl_geometry::{DVec3, TriMesh, UvMap};
+
+    /// A fan of triangles around vertex 0 with its ring at the given panel points.
+    fn fan_model(ring: &[DVec2]) -> Model {
+        let count = ring.len() as u32;
+        let panel: Vec<DVec2> = std::iter::once(DVec2::ZERO).chain(ring.iter().copied()).collect();
+        let triangles: Vec<[u32; 3]> = (0..count).map(|at| [0, at + 1, (at + 1) % count + 1]).collect();
+        let positions = panel.iter().map(|point| DVec3::new(point.x, point.y, 0.0)).collect();
+        let mut cloth = Cloth::new("fan", TriMesh { positions, triangles: triangles.clone() });
+        cloth.rest = Rest::Panels(UvMap { coordinates: panel, triangles });
+        Model::build(&[cloth]).unwrap().0
+    }
+
+    fn hexagon() -> Vec<DVec2> {
+        (0..6).map(|at| DVec2::from_angle(f64::from(at) * std::f64::consts::TAU / 6.0) * (1.0 + 0.1 * f64::from(at))).collect()
+    }
+
+    #[test]
+    fn on_a_flat_fan_a_pull_is_the_planar_rule() {
+        let ring = hexagon();
+        let model = fan_model(&ring);
+        for target in 1..=6u32 {
+            let pull = Pull { subjects: vec![VertexId(0)], target: VertexId(target), remaining: 0.3 };
+            let shapes = rest_shapes(&model, &[pull]);
+            let moved = ring[target as usize - 1] * 0.7;
+            for (at, shape) in shapes.iter().enumerate() {
+                let expected = RestShape::from_panel([moved, ring[at], ring[(at + 1) % 6]]);
+                for (found, wanted) in shape.lengths().iter().zip(expected.lengths()) {
+                    assert!((found - wanted).abs() < 1e-12, "triangle {at} to {target}: {found} instead of {wanted}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_concave_fan_has_targets_that_turn_a_triangle_over() {
+        let mut ring = hexagon();
+        ring[0] *= 0.2;
+        let model = fan_model(&ring);
+        assert!(passes_inversion_test(&model, &[VertexId(0)], VertexId(1)));
+        assert!(!passes_inversion_test(&model, &[VertexId(0)], VertexId(2)), "vertex 1 dents the way to vertex 2");
+    }
+
+    #[test]
+    fn pulls_shorten_by_gamma_and_are_given_back() {
+        let model = fan_model(&hexagon());
+        let red = Colours {
+            red_vertices: vec![VertexId(0)],
+            outermost_red_vertices: vec![VertexId(0)],
+            ..Colours::default()
+        };
+        let mut pulls = Vec::new();
+        let settings = EsefSettings::default();
+        for _ in 0..3 {
+            update(&model, &mut pulls, &red, 0.02, &settings);
+        }
+        assert_eq!(pulls.len(), 1);
+        assert_eq!(pulls[0].target, VertexId(1), "the nearest green neighbour");
+        assert!((pulls[0].remaining - 0.8f64.powi(3)).abs() < 1e-12);
+        for _ in 0..4 {
+            update(&model, &mut pulls, &Colours::default(), 0.02, &settings);
+        }
+        assert!(pulls.is_empty());
+        assert_eq!(rest_shapes(&model, &pulls), model.rest_shapes);
+    }
+
+    #[test]
+    fn half_steps_shorten_as_much_as_one_step() {
+        let model = fan_model(&hexagon());
+        let red =
+            Colours { red_vertices: vec![VertexId(0)], outermost_red_vertices: vec![VertexId(0)], ..Colours::default() };
+        let mut pulls = Vec::new();
+        for _ in 0..2 {
+            update(&model, &mut pulls, &red, 0.01, &EsefSettings::default());
+        }
+        assert!((pulls[0].remaining - 0.8).abs() < 1e-12);
+    }
+}
