@@ -33,8 +33,35 @@ pub struct Cloth {
     pub panel_fabrics: Vec<(Vec<TriangleId>, Fabric)>,
     /// Vertices that stay where they are.
     pub pins: Vec<VertexId>,
-    /// Pairs of vertices that sewing threads pull together.
-    pub sewing: Vec<[VertexId; 2]>,
+    /// Vertices that sewing threads pull to edges.
+    pub stitches: Vec<Stitch>,
+}
+
+/// A sewing thread from a vertex to a point of an edge.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stitch {
+    /// The vertex, then the ends of the edge.
+    pub vertices: [VertexId; 3],
+    /// Where on the edge: 0 at its first end, 1 at its second.
+    pub weight: f64,
+}
+
+impl Stitch {
+    /// A thread between two vertices.
+    pub fn pair(a: VertexId, b: VertexId) -> Self {
+        Self { vertices: [a, b, b], weight: 0.0 }
+    }
+
+    /// The factors of the three vertices whose weighted sum is the gap.
+    pub fn factors(&self) -> [f64; 3] {
+        [-1.0, 1.0 - self.weight, self.weight]
+    }
+
+    /// From the vertex to the point of the edge.
+    pub fn gap(&self, positions: &[DVec3]) -> DVec3 {
+        let terms = self.vertices.iter().zip(self.factors());
+        terms.map(|(vertex, factor)| positions[vertex.index()] * factor).sum()
+    }
 }
 
 /// Where rest shapes come from.
@@ -70,7 +97,7 @@ impl Cloth {
             fabric: Fabric::default(),
             panel_fabrics: Vec::new(),
             pins: Vec::new(),
-            sewing: Vec::new(),
+            stitches: Vec::new(),
         }
     }
 }
@@ -106,7 +133,7 @@ pub enum ModelError {
         /// How many triangles there are.
         expected: usize,
     },
-    /// A pin, crease, sewing pair or uv names an element that does not exist.
+    /// A pin, crease, stitch or uv names an element that does not exist.
     #[error("{piece}: {what} names {index}, the mesh has {count}")]
     OutOfRange {
         /// The piece.
@@ -189,8 +216,8 @@ pub struct Model {
     pub masses: Vec<f64>,
     /// Pinned vertices, sorted.
     pub pins: Vec<VertexId>,
-    /// Sewn pairs.
-    pub sewing: Vec<[VertexId; 2]>,
+    /// Sewing threads.
+    pub stitches: Vec<Stitch>,
     pub(crate) pattern: Pattern,
 }
 
@@ -212,20 +239,21 @@ impl Model {
             .map_err(|source| ModelError::Topology { piece: "cloth".into(), source })?;
         let mut rest_shapes = Vec::with_capacity(whole.triangles.len());
         let (mut fabrics, mut triangle_fabric) = (Vec::new(), Vec::new());
-        let (mut pins, mut sewing) = (Vec::new(), Vec::new());
+        let (mut pins, mut stitches) = (Vec::new(), Vec::new());
         for (cloth, piece) in cloths.iter().zip(&pieces) {
             rest_shapes.extend(rest_shapes_of(cloth)?);
             triangle_fabric.extend(fabrics_of(cloth, &mut fabrics)?);
             let moved = |vertex: VertexId| VertexId::new(vertex.index() + piece.vertices.start);
             pins.extend(cloth.pins.iter().map(|&pin| moved(pin)));
-            sewing.extend(cloth.sewing.iter().map(|pair| pair.map(moved)));
+            let moved_stitch = |stitch: &Stitch| Stitch { vertices: stitch.vertices.map(moved), ..*stitch };
+            stitches.extend(cloth.stitches.iter().map(moved_stitch));
         }
         pins.sort_unstable();
         pins.dedup();
         let masses = masses(&topology, &rest_shapes, &fabrics, &triangle_fabric);
         let hinges = hinges(&topology, &rest_shapes, &fabrics, &triangle_fabric);
         let rest_angles = rest_angles(cloths, &pieces, &topology, &hinges, &whole.positions)?;
-        let pattern = Pattern::new(&topology, &hinges, &sewing);
+        let pattern = Pattern::new(&topology, &hinges, &stitches);
         let state = State::at_rest(whole.positions, rest_shapes.clone(), rest_angles.clone());
         let model = Self {
             topology,
@@ -237,7 +265,7 @@ impl Model {
             rest_angles,
             masses,
             pins,
-            sewing,
+            stitches,
             pattern,
         };
         Ok((model, state))
@@ -269,7 +297,10 @@ fn check_cloth(cloth: &Cloth) -> Result<(), ModelError> {
     }
     Topology::new(vertex_count, &cloth.mesh.triangles)
         .map_err(|source| ModelError::Topology { piece: piece(), source })?;
-    let named = [("a pin", cloth.pins.clone()), ("a sewing pair", cloth.sewing.iter().flatten().copied().collect())];
+    let named = [
+        ("a pin", cloth.pins.clone()),
+        ("a stitch", cloth.stitches.iter().flat_map(|stitch| stitch.vertices).collect()),
+    ];
     for (what, vertices) in named {
         if let Some(vertex) = vertices.iter().find(|vertex| vertex.index() >= vertex_count) {
             return Err(ModelError::OutOfRange { piece: piece(), what, index: vertex.index(), count: vertex_count });

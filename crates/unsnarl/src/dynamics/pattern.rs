@@ -7,7 +7,7 @@
 //! Guarantees: depends on the connectivity alone.
 
 use crate::geometry::{Topology, VertexId};
-use crate::model::Hinge;
+use crate::model::{Hinge, Stitch};
 
 /// See the module's text.
 #[derive(Clone, Debug)]
@@ -28,8 +28,8 @@ pub struct Pattern {
     pub edges: Gather,
     /// Edges in groups without a common vertex; the last groups hold one edge each where a vertex has very many.
     pub spring_colours: Vec<Vec<u32>>,
-    /// The slot of every sewn pair.
-    pub sewing_slots: Vec<u32>,
+    /// Stitch contributions to every slot.
+    pub stitches: Gather,
 }
 
 /// For every slot the elements that add to it. Slots are the rows' diagonals, then the blocks in the order of `columns`.
@@ -59,11 +59,14 @@ impl Gather {
 
 impl Pattern {
     /// Derives the pattern.
-    pub fn new(topology: &Topology, hinges: &[Hinge], sewing: &[[VertexId; 2]]) -> Self {
+    pub fn new(topology: &Topology, hinges: &[Hinge], stitches: &[Stitch]) -> Self {
         let vertex_count = topology.vertex_count();
         let mut pairs: Vec<[u32; 2]> = topology.edges().iter().map(|edge| edge.map(|vertex| vertex.0)).collect();
         pairs.extend(hinges.iter().map(|hinge| [hinge.vertices[0].0, hinge.vertices[1].0]));
-        pairs.extend(sewing.iter().map(|pair| pair.map(|vertex| vertex.0)));
+        for stitch in stitches {
+            let [vertex, a, b] = stitch.vertices.map(|vertex| vertex.0);
+            pairs.extend([[vertex, a], [vertex, b], [a, b]]);
+        }
         pairs.retain(|[a, b]| a != b);
         let vertex_of = reverse_cuthill_mckee(vertex_count, &pairs);
         let mut row_of = vec![0u32; vertex_count];
@@ -94,12 +97,12 @@ impl Pattern {
             hinges: Gather { starts: Vec::new(), items: Vec::new() },
             edges: Gather { starts: Vec::new(), items: Vec::new() },
             spring_colours: colour_edges(topology),
-            sewing_slots: Vec::new(),
+            stitches: Gather { starts: Vec::new(), items: Vec::new() },
         };
         pattern.triangles = pattern.gather(topology.triangles().iter().copied());
         pattern.hinges = pattern.gather(hinges.iter().map(|hinge| hinge.vertices));
         pattern.edges = pattern.gather(topology.edges().iter().copied());
-        pattern.sewing_slots = sewing.iter().map(|pair| pattern.slot(pair[0], pair[1]).0 as u32).collect();
+        pattern.stitches = pattern.gather(stitches.iter().map(|stitch| stitch.vertices));
         pattern
     }
 

@@ -3,7 +3,7 @@
 use super::*;
 use crate::dynamics::energy::energy;
 use crate::geometry::{DVec2, UvMap};
-use crate::model::{Cloth, Rest};
+use crate::model::{Cloth, Rest, Stitch};
 use crate::scene::fabric::Fabric;
 use crate::scene::sheet::{Diagonals, sheet};
 use crate::settings::DynamicsSettings;
@@ -162,12 +162,10 @@ fn sewing_draws_two_pieces_together() {
         panels.triangles.extend(uv.triangles.iter().map(|t| t.map(|index| index + offset)));
         panels.coordinates.extend(uv.coordinates);
     }
-    piece.sewing = (0..5).map(|row| [VertexId(5 * row + 4), VertexId(offset + 5 * row)]).collect();
+    piece.stitches = (0..5).map(|row| Stitch::pair(VertexId(5 * row + 4), VertexId(offset + 5 * row))).collect();
     let (model, state) = Model::build(&[piece]).unwrap();
     let end = run(&model, state, &Environment::NOTHING, &exact_solver(Integration::QuasiStatic), 0.05, 100);
-    for &[a, b] in &model.sewing {
-        assert!((end.positions[a.index()] - end.positions[b.index()]).length() < 1e-4);
-    }
+    assert!(model.stitches.iter().all(|stitch| stitch.gap(&end.positions).length() < 1e-4));
 }
 
 #[test]

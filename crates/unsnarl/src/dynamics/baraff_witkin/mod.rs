@@ -130,6 +130,7 @@ fn assemble(loads: &Loads, base: &Base, positions: &[DVec3], velocities: &[DVec3
     let weights = StepWeights { stiffness: base.reach * base.reach, damping: base.reach };
     evaluate_elements(loads.start, positions, velocities, weights, memory);
     let pattern = &loads.start.model.pattern;
+    let stitches = &loads.start.model.stitches;
     let Memory { matrix, membranes, bends, right, .. } = memory;
     let elastic = |slot: usize| {
         let mut sum = DMat3::ZERO;
@@ -138,6 +139,11 @@ fn assemble(loads: &Loads, base: &Base, positions: &[DVec3], velocities: &[DVec3
         }
         for item in pattern.hinges.at(slot) {
             sum += bends[item.element as usize].block(item.row as usize, item.column as usize);
+        }
+        for item in pattern.stitches.at(slot) {
+            let factors = stitches[item.element as usize].factors();
+            let product = factors[item.row as usize] * factors[item.column as usize];
+            sum += DMat3::IDENTITY * (loads.sewing * weights.stiffness * product);
         }
         sum
     };
@@ -153,11 +159,14 @@ fn assemble(loads: &Loads, base: &Base, positions: &[DVec3], velocities: &[DVec3
         for item in pattern.hinges.at(row) {
             force += bends[item.element as usize].force(item.row as usize);
         }
+        for item in pattern.stitches.at(row).iter().filter(|item| item.row == item.column) {
+            let stitch = &stitches[item.element as usize];
+            force -= stitch.gap(positions) * (loads.sewing * stitch.factors()[item.row as usize]);
+        }
         let mass = loads.start.model.masses[vertex];
         *block = elastic(row) + extra + DMat3::IDENTITY * mass;
         *right = (base.velocities[vertex] - velocities[vertex]) * mass + force * base.reach;
     });
-    sew(loads, base.reach, positions, memory);
 }
 
 fn evaluate_elements(
@@ -211,23 +220,4 @@ fn outer_loads(loads: &Loads, vertex: usize, position: DVec3, velocity: DVec3, w
         matrix += DMat3::IDENTITY * (stiffness * weights.stiffness);
     }
     (force, matrix)
-}
-
-/// Threads between sewn vertices: springs of no length at rest.
-fn sew(loads: &Loads, reach: f64, positions: &[DVec3], memory: &mut Memory) {
-    let model = loads.start.model;
-    let row_count = model.pattern.row_count();
-    for (&[a, b], &slot) in model.sewing.iter().zip(&model.pattern.sewing_slots) {
-        if a == b {
-            continue;
-        }
-        let pull = (positions[b.index()] - positions[a.index()]) * (loads.sewing * reach);
-        let block = DMat3::IDENTITY * (loads.sewing * reach * reach);
-        for (vertex, sign) in [(a, 1.0), (b, -1.0)] {
-            let row = model.pattern.row(vertex);
-            memory.right[row] += pull * sign;
-            memory.matrix.diagonal[row] += block;
-        }
-        memory.matrix.upper[slot as usize - row_count] -= block;
-    }
 }

@@ -136,12 +136,13 @@ fn outer_forces(start: &Start, guidance: &Guidance, sewing: f64) -> Vec<DVec3> {
         let stiffness = guidance.stiffness.get(vertex).copied().unwrap_or(0.0);
         forces[vertex] += *push / (1.0 + step * step * stiffness / model.masses[vertex]);
     }
-    for &[a, b] in &model.sewing {
-        let yielding = step * step * sewing * (1.0 / model.masses[a.index()] + 1.0 / model.masses[b.index()]);
-        let gap = start.state.positions[b.index()] - start.state.positions[a.index()];
-        let pull = gap * (sewing / (1.0 + yielding));
-        forces[a.index()] += pull;
-        forces[b.index()] -= pull;
+    for stitch in &model.stitches {
+        let ends = || stitch.vertices.iter().zip(stitch.factors());
+        let yielding: f64 = ends().map(|(vertex, factor)| factor * factor / model.masses[vertex.index()]).sum();
+        let pull = stitch.gap(&start.state.positions) * (sewing / (1.0 + step * step * sewing * yielding));
+        for (vertex, factor) in ends() {
+            forces[vertex.index()] -= pull * factor;
+        }
     }
     forces
 }
