@@ -1,4 +1,7 @@
-//! Stage 4: what to do about what crosses.
+//! Stage 4: what to do about what crosses. A [`crate::analysis::Tangle`] in, a [`Remedy`] out.
 
 pub mod esef;
 pub mod fan;
+mod remedy;
+
+pub use remedy::{PairRule, PairRules, Remedy};
