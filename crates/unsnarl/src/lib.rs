@@ -4,6 +4,7 @@ pub use unsnarl_geometry as geometry;
 
 pub mod analysis;
 pub mod bodies;
+pub mod contact;
 pub mod dynamics;
 pub mod model;
 pub mod report;
