@@ -96,8 +96,16 @@ impl Draft {
 
     /// Joins vertices at the very same position; the first of them stays.
     pub fn weld(&mut self) {
+        self.weld_within(&[]);
+    }
+
+    /// Joins vertices at the very same position that also have the same label; without labels, all of them.
+    pub fn weld_within(&mut self, labels: &[u32]) {
         let mut order: Vec<u32> = (0..self.positions.len() as u32).collect();
-        let key = |vertex: &u32| self.positions[*vertex as usize].to_array().map(|value| (value + 0.0).to_bits());
+        let key = |vertex: &u32| {
+            let bits = self.positions[*vertex as usize].to_array().map(|value| (value + 0.0).to_bits());
+            (labels.get(*vertex as usize).copied().unwrap_or(0), bits)
+        };
         order.sort_by_cached_key(key);
         let mut first = vec![0u32; self.positions.len()];
         for run in order.chunk_by(|left, right| key(left) == key(right)) {

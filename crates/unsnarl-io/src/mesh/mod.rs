@@ -12,6 +12,7 @@ mod draft;
 mod error;
 mod faces;
 mod findings;
+mod gltf;
 mod labels;
 mod obj;
 mod off;
@@ -48,6 +49,10 @@ pub enum Format {
     Stl(StlEncoding),
     /// Object file format, text.
     Off,
+    /// glTF 2.0 as JSON text.
+    Gltf,
+    /// glTF 2.0 as one binary file.
+    Glb,
 }
 
 /// The two kinds of STL files; one extension serves both, and a reader finds out.
@@ -61,8 +66,15 @@ pub enum StlEncoding {
 
 impl Format {
     /// All kinds.
-    pub const ALL: &'static [Self] =
-        &[Self::Obj, Self::Ply, Self::Stl(StlEncoding::Binary), Self::Stl(StlEncoding::Text), Self::Off];
+    pub const ALL: &'static [Self] = &[
+        Self::Obj,
+        Self::Ply,
+        Self::Stl(StlEncoding::Binary),
+        Self::Stl(StlEncoding::Text),
+        Self::Off,
+        Self::Gltf,
+        Self::Glb,
+    ];
 
     /// By the extension of a path, in either case.
     pub fn from_path(path: &Path) -> Option<Self> {
@@ -77,6 +89,8 @@ impl Format {
             Self::Ply => "ply",
             Self::Stl(_) => "stl",
             Self::Off => "off",
+            Self::Gltf => "gltf",
+            Self::Glb => "glb",
         }
     }
 
@@ -84,7 +98,7 @@ impl Format {
     fn precision(self) -> Precision {
         match self {
             Self::Obj | Self::Ply | Self::Off | Self::Stl(StlEncoding::Text) => Precision::Double,
-            Self::Stl(StlEncoding::Binary) => Precision::Single,
+            Self::Stl(StlEncoding::Binary) | Self::Gltf | Self::Glb => Precision::Single,
         }
     }
 }
@@ -257,8 +271,11 @@ impl MeshFile {
     }
 
     /// The unit and up axis of a file of the given kind made from this mesh: the input's own, unless the format fixes them.
-    fn conversion_in(&self, _format: Format) -> Conversion {
-        self.conversion
+    fn conversion_in(&self, format: Format) -> Conversion {
+        match format {
+            Format::Gltf | Format::Glb if !matches!(self.format, Format::Gltf | Format::Glb) => Conversion::IDENTITY,
+            _ => self.conversion,
+        }
     }
 
     /// The bytes to patch when writing a file of the given kind, if they still fit the mesh.
@@ -285,23 +302,27 @@ pub fn read(path: &Path, options: &ReadOptions) -> Result<MeshFile, MeshFileErro
     let bytes = std::fs::read(path).map_err(|error| {
         Flaw::new(Place::Whole, FindingKind::Unreadable, format!("cannot read: {error}")).in_file(name.clone())
     })?;
-    read_bytes(format, &name, bytes, options)
+    decode(format, bytes, options, Some(path.parent().unwrap_or(Path::new("")))).map_err(|flaw| flaw.in_file(name))
 }
 
-/// Reads a mesh from the bytes of a file; `name` is for messages.
+/// Reads a mesh from the bytes of a file; `name` is for messages. Nothing beside the bytes is read.
 pub fn read_bytes(
     format: Format,
     name: &str,
     bytes: Vec<u8>,
     options: &ReadOptions,
 ) -> Result<MeshFile, MeshFileError> {
-    let outcome = match format {
+    decode(format, bytes, options, None).map_err(|flaw| flaw.in_file(name))
+}
+
+fn decode(format: Format, bytes: Vec<u8>, options: &ReadOptions, folder: Option<&Path>) -> Result<MeshFile, Flaw> {
+    match format {
         Format::Obj => obj::read(bytes, options),
         Format::Ply => ply::read(bytes, options),
         Format::Stl(_) => stl::read(bytes, options),
         Format::Off => off::read(bytes, options),
-    };
-    outcome.map_err(|flaw| flaw.in_file(name))
+        Format::Gltf | Format::Glb => gltf::read(bytes, format, options, folder),
+    }
 }
 
 /// Writes a mesh file beside its target and renames it; the extension says its kind.
@@ -325,8 +346,10 @@ pub fn encode(format: Format, file: &MeshFile) -> Vec<u8> {
     if let Some((source, mut bytes)) =
         source.and_then(|source| Some((source, source.with_positions(&file.mesh.positions, &conversion)?)))
     {
-        if format == Format::Stl(StlEncoding::Binary) {
-            stl::renew_normals(&source.bytes, &mut bytes);
+        match format {
+            Format::Stl(StlEncoding::Binary) => stl::renew_normals(&source.bytes, &mut bytes),
+            Format::Glb if bytes != source.bytes => bytes = gltf::renew_bounds(&bytes).unwrap_or(bytes),
+            _ => {}
         }
         return bytes;
     }
@@ -335,6 +358,7 @@ pub fn encode(format: Format, file: &MeshFile) -> Vec<u8> {
         Format::Ply => ply::encode(file, &conversion),
         Format::Stl(encoding) => stl::encode(file, encoding, &conversion),
         Format::Off => off::encode(file, &conversion),
+        Format::Gltf | Format::Glb => gltf::encode(file, format, &conversion),
     }
 }
 
