@@ -76,7 +76,8 @@ impl FarField {
         Self::new(grid, spacing, &centers)
     }
 
-    /// Value and gradient (per sample) at a point in units of samples. Beyond the domain the way to it is added.
+    /// Value and gradient (per sample) at a point in units of samples. Beyond the domain: the distance to
+    /// the foot of the nearest point in it.
     pub(super) fn value_and_gradient(&self, point: DVec3, spacing: f64) -> (f64, DVec3) {
         let first = DVec3::from_array(self.first.map(f64::from));
         // Centres lie half a block in, less half a sample.
@@ -94,10 +95,13 @@ impl FarField {
         let fraction = within - DVec3::from_array(base.map(|b| b as f64));
         let (value, gradient) = super::query::trilinear(&corners, fraction);
         let gradient = gradient / self.width;
-        match away.try_normalize() {
-            Some(direction) => (value + away.length() * spacing, direction * spacing),
-            None => (value, gradient),
+        if away == DVec3::ZERO {
+            return (value, gradient);
         }
+        let foot = gradient.try_normalize().unwrap_or(DVec3::ZERO) * (value / spacing);
+        let from_foot = away + foot;
+        let distance = from_foot.length() * spacing;
+        (distance, from_foot.try_normalize().unwrap_or(DVec3::ZERO) * spacing)
     }
 
     pub(super) fn memory_bytes(&self) -> usize {

@@ -39,7 +39,7 @@ impl Frame {
     /// A point in units of samples.
     #[inline]
     pub fn in_samples(&self, point: DVec3) -> DVec3 {
-        (point - self.origin) / self.spacing
+        (point - self.origin) * self.spacing.recip()
     }
 }
 

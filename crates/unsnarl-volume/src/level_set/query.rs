@@ -7,7 +7,7 @@
 
 use super::LevelSet;
 use crate::field::Field;
-use crate::grid::{BlockState, COORDINATE_LIMIT};
+use crate::grid::{BlockSlot, BlockState, COORDINATE_LIMIT, Side};
 use rayon::prelude::*;
 use unsnarl_geometry::DVec3;
 
@@ -37,11 +37,30 @@ pub struct RayHit {
     pub normal: DVec3,
 }
 
-enum Cell {
-    /// All eight corners in blocks that are not stored, on one side.
-    Uniform(f32),
-    /// Corner values.
-    Corners([f32; 8]),
+/// How many points a batch takes through each step together.
+const GROUP: usize = 32;
+
+/// A point in units of samples, and its cell.
+#[derive(Clone, Copy)]
+struct Place {
+    at: DVec3,
+    base: [i32; 3],
+    corners: CellCorners,
+}
+
+impl Place {
+    const NOWHERE: Self = Self { at: DVec3::ZERO, base: [0; 3], corners: CellCorners::Across };
+}
+
+/// Where the corners of a cell are kept.
+#[derive(Clone, Copy)]
+enum CellCorners {
+    /// In a block that is not stored.
+    Uniform(Side),
+    /// In one stored block, the first at this place.
+    Within(BlockSlot, usize),
+    /// In several blocks.
+    Across,
 }
 
 impl Field for LevelSet {
@@ -57,21 +76,8 @@ impl Field for LevelSet {
 
     #[inline]
     fn value_and_gradient(&self, point: DVec3) -> (f64, DVec3) {
-        let limit = DVec3::splat(f64::from(COORDINATE_LIMIT) - 2.0);
-        let at = self.frame.in_samples(point).clamp(-limit, limit);
-        let base = at.floor();
-        match self.cell([base.x as i32, base.y as i32, base.z as i32]) {
-            Cell::Corners(corners) => {
-                let (value, gradient) = trilinear(&corners, at - base);
-                let edge = self.grid.background().outside;
-                if self.far.is_some() && corners.iter().any(|corner| corner.abs() >= edge) {
-                    self.beyond(at, value, gradient / self.frame.spacing)
-                } else {
-                    (value, gradient / self.frame.spacing)
-                }
-            }
-            Cell::Uniform(value) => self.beyond(at, f64::from(value), DVec3::ZERO),
-        }
+        let place = self.locate(point);
+        self.interpolate(&place, self.corners(&place))
     }
 }
 
@@ -100,7 +106,30 @@ impl LevelSet {
 
     /// Signed distances and gradients at many points, in parallel.
     pub fn values_and_gradients(&self, points: &[DVec3]) -> Vec<(f64, DVec3)> {
-        points.par_iter().with_min_len(1024).map(|&point| self.value_and_gradient(point)).collect()
+        let mut answers = vec![(0.0, DVec3::ZERO); points.len()];
+        self.write_values_and_gradients(points, &mut answers);
+        answers
+    }
+
+    /// As [`LevelSet::values_and_gradients`], into memory that the caller keeps from batch to batch.
+    ///
+    /// Points are taken in groups, each step for the whole group, so that the loads of one do not wait for another's.
+    pub fn write_values_and_gradients(&self, points: &[DVec3], answers: &mut [(f64, DVec3)]) {
+        assert_eq!(points.len(), answers.len(), "one answer for each point");
+        let groups = points.par_chunks(GROUP).zip(answers.par_chunks_mut(GROUP)).with_min_len(64);
+        groups.for_each(|(points, answers)| {
+            let mut places = [Place::NOWHERE; GROUP];
+            for (place, &point) in places.iter_mut().zip(points) {
+                *place = self.locate(point);
+            }
+            let mut corners = [None; GROUP];
+            for (corners, place) in corners.iter_mut().zip(&places[..points.len()]) {
+                *corners = self.corners(place);
+            }
+            for ((answer, place), corners) in answers.iter_mut().zip(&places).zip(corners) {
+                *answer = self.interpolate(place, corners);
+            }
+        });
     }
 
     /// The closest point of the surface, from a point in the band or where the far field reaches.
@@ -165,53 +194,72 @@ impl LevelSet {
         0.5 * (outside + inside)
     }
 
+    /// The cell of a point, and the one block that holds all its corners, if there is one.
     #[inline]
-    fn cell(&self, base: [i32; 3]) -> Cell {
+    fn locate(&self, point: DVec3) -> Place {
+        let limit = DVec3::splat(f64::from(COORDINATE_LIMIT) - 2.0);
+        let at = self.frame.in_samples(point).clamp(-limit, limit);
+        let floor = at.floor();
+        let base = [floor.x as i32, floor.y as i32, floor.z as i32];
         let grid = &self.grid;
         let width = grid.width().samples();
         let (block, local) = grid.split(base);
-        if local[0] + 1 < width && local[1] + 1 < width && local[2] + 1 < width {
-            return match grid.state(block) {
-                BlockState::Uniform(side) => Cell::Uniform(grid.background().on(side)),
-                BlockState::Stored(slot) => {
-                    let values = &grid.block(slot)[grid.width().place(local)..];
-                    let above = &values[width * width..];
-                    Cell::Corners([
-                        values[0],
-                        values[1],
-                        values[width],
-                        values[width + 1],
-                        above[0],
-                        above[1],
-                        above[width],
-                        above[width + 1],
-                    ])
-                }
-            };
-        }
-        self.cell_across_blocks(base)
+        let within = local[0] + 1 < width && local[1] + 1 < width && local[2] + 1 < width;
+        let corners = match grid.state(block) {
+            _ if !within => CellCorners::Across,
+            BlockState::Uniform(side) => CellCorners::Uniform(side),
+            BlockState::Stored(slot) => CellCorners::Within(slot, grid.width().place(local)),
+        };
+        Place { at, base, corners }
     }
 
-    fn cell_across_blocks(&self, base: [i32; 3]) -> Cell {
+    /// The corner values of a cell, unless none of its blocks is stored.
+    #[inline]
+    fn corners(&self, place: &Place) -> Option<[f32; 8]> {
+        match place.corners {
+            CellCorners::Uniform(_) => None,
+            CellCorners::Across => Some(self.corners_across_blocks(place.base)),
+            CellCorners::Within(slot, first) => {
+                let width = self.grid.width().samples();
+                let values = &self.grid.block(slot)[first..];
+                let above = &values[width * width..][..width + 2];
+                let below = &values[..width + 2];
+                let [near, far] = [[below[0], below[1]], [below[width], below[width + 1]]];
+                let [near_above, far_above] = [[above[0], above[1]], [above[width], above[width + 1]]];
+                Some([near[0], near[1], far[0], far[1], near_above[0], near_above[1], far_above[0], far_above[1]])
+            }
+        }
+    }
+
+    fn corners_across_blocks(&self, base: [i32; 3]) -> [f32; 8] {
         let grid = &self.grid;
         let near = base.map(|c| grid.width().split(c));
         let far = base.map(|c| grid.width().split(c + 1));
         let mut corners = [0.0; 8];
-        let mut stored = false;
         for (corner, value) in corners.iter_mut().enumerate() {
             let at = [0, 1, 2].map(|axis| if corner >> axis & 1 == 0 { near[axis] } else { far[axis] });
             *value = match grid.state(at.map(|(block, _)| block)) {
                 BlockState::Uniform(side) => grid.background().on(side),
-                BlockState::Stored(slot) => {
-                    stored = true;
-                    grid.block(slot)[grid.width().place(at.map(|(_, local)| local))]
-                }
+                BlockState::Stored(slot) => grid.block(slot)[grid.width().place(at.map(|(_, local)| local))],
             };
         }
-        if stored || corners.iter().any(|&value| value != corners[0]) {
-            Cell::Corners(corners)
+        corners
+    }
+
+    #[inline]
+    fn interpolate(&self, place: &Place, corners: Option<[f32; 8]>) -> (f64, DVec3) {
+        let Some(corners) = corners else {
+            let CellCorners::Uniform(side) = place.corners else { return (self.half_width, DVec3::ZERO) };
+            return self.beyond(place.at, f64::from(self.grid.background().on(side)), DVec3::ZERO);
+        };
+        let [x, y, z] = place.base.map(f64::from);
+        let (value, gradient) = trilinear(&corners, place.at - DVec3::new(x, y, z));
+        let gradient = gradient * self.frame.spacing.recip();
+        let edge = self.grid.background().outside;
+        if self.far.is_some() && corners.iter().any(|corner| corner.abs() >= edge) {
+            self.beyond(place.at, value, gradient)
         } else {
-            Cell::Uniform(corners[0])
+            (value, gradient)
         }
     }
 
