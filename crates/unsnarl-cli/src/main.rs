@@ -27,6 +27,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Check(commands::check::Flags),
+    Make(commands::make::Flags),
 }
 
 fn main() -> ExitCode {
@@ -42,5 +43,6 @@ fn main() -> ExitCode {
 fn run(command: &Command, session: &Session) -> Result<ExitCode, Failure> {
     match command {
         Command::Check(flags) => commands::check::run(flags, session),
+        Command::Make(flags) => commands::make::run(flags, session),
     }
 }

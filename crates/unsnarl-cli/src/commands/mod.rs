@@ -1,3 +1,4 @@
 //! One file per subcommand: its flags, and the conversion from them to a call.
 
 pub mod check;
+pub mod make;

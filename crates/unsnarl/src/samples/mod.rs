@@ -21,7 +21,7 @@ pub use sheet::{Shape, Sheet, Triangulation};
 
 use crate::analysis::ContourKind;
 use crate::geometry::{DVec2, DVec3, TriMesh, UvMap};
-use crate::scene::garment::{GarmentDescription, PanelChoice, PanelDescription};
+use crate::scene::garment::{CreaseDescription, CreasePath, GarmentDescription, PanelChoice, PanelDescription};
 use std::ops::Range;
 
 /// What a user may choose about a sample.
@@ -64,6 +64,8 @@ pub struct Part {
     pub name: String,
     /// The triangles that belong to it.
     pub triangles: Range<usize>,
+    /// The piece of cloth that it belongs to: parts of one piece are sewn together.
+    pub piece: usize,
     /// Its place from the inside out, where layers are ordered.
     pub layer: Option<u32>,
 }
@@ -99,6 +101,7 @@ impl Sample {
         }
         self.mesh.positions.extend(placed.into_iter().flatten());
         let corner = self.free_corner(sheet);
+        let piece = self.parts.last().map_or(0, |part| part.piece + 1);
         let mut row = 0;
         for (band, &(name, rows)) in bands.iter().enumerate() {
             let triangles = &sheet.triangles[2 * sheet.cells[0] * row..2 * sheet.cells[0] * (row + rows)];
@@ -112,7 +115,7 @@ impl Sample {
             let lift = corner + DVec2::new(0.0, 0.1 * band as f64 * sheet.size.y);
             self.uv.coordinates.extend(sheet.coordinates[points].iter().map(|&point| point + lift));
             let triangles = first_triangle..self.mesh.triangles.len();
-            self.parts.push(Part { name: name.to_owned(), triangles, layer: None });
+            self.parts.push(Part { name: name.to_owned(), triangles, piece, layer: None });
             row += rows;
         }
     }
@@ -129,11 +132,64 @@ impl Sample {
         self.description.panels.push(PanelDescription { which, label: Some(label.to_owned()), fabric: None });
     }
 
+    /// The pieces of cloth as samples of their own: they share no vertex. A piece has the layer of its first part.
+    pub fn pieces(&self) -> Vec<Sample> {
+        self.parts.chunk_by(|a, b| a.piece == b.piece).map(|parts| self.piece(parts)).collect()
+    }
+
+    fn piece(&self, parts: &[Part]) -> Sample {
+        let triangles = parts[0].triangles.start..parts[parts.len() - 1].triangles.end;
+        let vertices = range_of(&self.mesh.triangles[triangles.clone()]);
+        let points = range_of(&self.uv.triangles[triangles.clone()]);
+        let shifted = |list: &[[u32; 3]], by: usize| -> Vec<[u32; 3]> {
+            list[triangles.clone()].iter().map(|corners| corners.map(|at| at - by as u32)).collect()
+        };
+        let named = |choice: &PanelChoice| parts.iter().any(|part| *choice == PanelChoice::Group(part.name.clone()));
+        let here = |vertex: u32| vertices.contains(&(vertex as usize));
+        let creases = self.description.creases.iter().filter_map(|crease| match &crease.path {
+            CreasePath::Edges(edges) if edges.iter().flatten().all(|&vertex| here(vertex)) => {
+                let edges = edges.iter().map(|edge| edge.map(|vertex| vertex - vertices.start as u32)).collect();
+                Some(CreaseDescription { path: CreasePath::Edges(edges), rest_angle: crease.rest_angle })
+            }
+            _ => None,
+        });
+        Sample {
+            mesh: TriMesh {
+                positions: self.mesh.positions[vertices.clone()].to_vec(),
+                triangles: shifted(&self.mesh.triangles, vertices.start),
+            },
+            uv: UvMap {
+                coordinates: self.uv.coordinates[points.clone()].to_vec(),
+                triangles: shifted(&self.uv.triangles, points.start),
+            },
+            parts: parts
+                .iter()
+                .map(|part| Part {
+                    triangles: part.triangles.start - triangles.start..part.triangles.end - triangles.start,
+                    piece: 0,
+                    ..part.clone()
+                })
+                .collect(),
+            description: GarmentDescription {
+                panels: self.description.panels.iter().filter(|panel| named(&panel.which)).cloned().collect(),
+                creases: creases.collect(),
+                layer: parts[0].layer.unwrap_or(0) as i32,
+                ..GarmentDescription::default()
+            },
+        }
+    }
+
     /// For every triangle the number of its part.
     pub fn part_of_triangle(&self) -> Vec<u32> {
         let parts = self.parts.iter().enumerate();
         parts.flat_map(|(index, part)| part.triangles.clone().map(move |_| index as u32)).collect()
     }
+}
+
+/// The smallest range around all indices.
+fn range_of(triangles: &[[u32; 3]]) -> Range<usize> {
+    let indices = || triangles.iter().flatten().map(|&index| index as usize);
+    indices().min().unwrap_or(0)..indices().max().map_or(0, |last| last + 1)
 }
 
 /// A family of cases, for the list that `unsnarl make --list` prints.

@@ -106,3 +106,21 @@ fn the_same_recipe_gives_the_same_sample() {
         assert!(case.make(&recipe) == case.make(&recipe), "{}", case.name);
     }
 }
+
+#[test]
+fn pieces_put_together_again_are_the_sample() {
+    for case in cases() {
+        let sample = case.make(&Recipe { resolution: case.smallest_resolution, cut: Cut::Regular, seed: 1 });
+        let pieces = sample.pieces();
+        let mut joined = TriMesh::default();
+        for piece in &pieces {
+            joined.append(&piece.mesh);
+            assert!(piece.uv.triangles.iter().flatten().all(|&at| (at as usize) < piece.uv.coordinates.len()));
+        }
+        assert_eq!(joined, sample.mesh, "{}", case.name);
+        let creases: usize = pieces.iter().map(|piece| piece.description.creases.len()).sum();
+        assert_eq!(creases, sample.description.creases.len());
+        let labels: usize = pieces.iter().map(|piece| piece.description.panels.len()).sum();
+        assert_eq!(labels, sample.description.panels.len());
+    }
+}

@@ -1,0 +1,197 @@
+//! `unsnarl make`: sample garments and tangles.
+
+use crate::inputs::MeshFlags;
+use crate::session::{Failure, Session};
+use clap::{Args, ValueEnum};
+use serde::Serialize;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use unsnarl::samples::torture::{Torture, torture};
+use unsnarl::samples::{self, Case, Cut, Recipe, Sample};
+use unsnarl_io::mesh::{self, Labels, MeshFile, ReadOptions};
+
+/// Make sample garments and tangles: the seven types, exploded handkerchiefs, folds, layers, hard cases.
+///
+/// Exit status: 0 made, 2 unusable input.
+#[derive(Args)]
+#[command(after_help = "Examples:\n  unsnarl make --list\n  unsnarl make bli -o bli.obj --resolution 30\n  \
+                        unsnarl make exploded-whole -o hanky.obj --triangulation irregular --seed 7\n  \
+                        unsnarl make nested-tubes -o tubes/        one file per piece\n  \
+                        unsnarl make tortured-scrunched --garment shirt.obj -o scrunched.obj")]
+pub struct Flags {
+    /// Which sample; `--list` names them
+    #[arg(value_name = "CASE", required_unless_present = "list")]
+    case: Option<String>,
+    /// The mesh file to write, or a folder for one file per piece of cloth
+    #[arg(short, long, value_name = "OUT", required_unless_present = "list")]
+    out: Option<PathBuf>,
+    /// Name the samples and what is in them
+    #[arg(long, conflicts_with_all = ["case", "out"])]
+    list: bool,
+    /// Squares along the shorter side of a sheet [default: the sample's own]
+    #[arg(long, value_name = "N")]
+    resolution: Option<usize>,
+    /// How sheets are cut into triangles
+    #[arg(long, value_enum, default_value_t = TriangulationFlag::Regular)]
+    triangulation: TriangulationFlag,
+    /// Determines everything random
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    seed: u64,
+    /// The garment that a `tortured-` sample is made from
+    #[arg(long, value_name = "MESH")]
+    garment: Option<PathBuf>,
+    #[command(flatten)]
+    mesh: MeshFlags,
+}
+
+#[derive(Clone, Copy, ValueEnum, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum TriangulationFlag {
+    Regular,
+    Alternating,
+    Irregular,
+}
+
+impl TriangulationFlag {
+    fn cut(self) -> Cut {
+        match self {
+            Self::Regular => Cut::Regular,
+            Self::Alternating => Cut::Alternating,
+            Self::Irregular => Cut::Irregular,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct MakeReport {
+    schema: &'static str,
+    case: String,
+    resolution: Option<usize>,
+    triangulation: TriangulationFlag,
+    seed: u64,
+    vertices: usize,
+    triangles: usize,
+    promises: std::collections::BTreeMap<&'static str, usize>,
+    files: Vec<String>,
+}
+
+/// Runs the command.
+pub fn run(flags: &Flags, session: &Session) -> Result<ExitCode, Failure> {
+    let (Some(name), Some(out)) = (&flags.case, &flags.out) else {
+        session.say(list().trim_end());
+        return Ok(ExitCode::SUCCESS);
+    };
+    let report = match Torture::ALL.iter().find(|(_, known, _)| known == name) {
+        Some(&(kind, ..)) => make_tortured(kind, name, out, flags)?,
+        None => make_case(named_case(name)?, out, flags)?,
+    };
+    for file in &report.files {
+        session.say(format!("wrote {file}"));
+    }
+    session.say(format!("{} vertices, {} triangles", report.vertices, report.triangles));
+    session.report(&report)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn named_case(name: &str) -> Result<&'static Case, Failure> {
+    samples::find(name)
+        .ok_or_else(|| Failure::usage(format!("there is no sample `{name}`; `unsnarl make --list` names them")))
+}
+
+fn make_case(case: &Case, out: &Path, flags: &Flags) -> Result<MakeReport, Failure> {
+    if flags.garment.is_some() {
+        return Err(Failure::usage(format!(
+            "--garment: `{}` is made from nothing, only `tortured-` samples take one",
+            case.name
+        )));
+    }
+    let resolution = flags.resolution.unwrap_or(case.default_resolution);
+    let allowed = case.smallest_resolution..=samples::LARGEST_RESOLUTION;
+    if !allowed.contains(&resolution) {
+        return Err(Failure::usage(format!(
+            "--resolution {resolution}: `{}` takes {} to {}",
+            case.name,
+            allowed.start(),
+            allowed.end()
+        )));
+    }
+    let sample = case.make(&Recipe { resolution, cut: flags.triangulation.cut(), seed: flags.seed });
+    let files = if is_folder(out) { write_pieces(&sample, out)? } else { vec![write_sample(&sample, out)?] };
+    Ok(MakeReport {
+        schema: "unsnarl.make/1",
+        case: case.name.to_owned(),
+        resolution: Some(resolution),
+        triangulation: flags.triangulation,
+        seed: flags.seed,
+        vertices: sample.mesh.positions.len(),
+        triangles: sample.mesh.triangles.len(),
+        promises: case.promises.iter().map(|&(kind, count)| (kind.name(), count)).collect(),
+        files,
+    })
+}
+
+fn make_tortured(kind: Torture, name: &str, out: &Path, flags: &Flags) -> Result<MakeReport, Failure> {
+    let Some(garment) = &flags.garment else {
+        return Err(Failure::usage(format!("`{name}` needs a garment: add --garment MESH")));
+    };
+    if flags.resolution.is_some() {
+        return Err(Failure::usage(format!("--resolution: `{name}` has the resolution of its garment")));
+    }
+    let options = ReadOptions { units: flags.mesh.units, up_axis: flags.mesh.up, ..ReadOptions::default() };
+    let file = mesh::read(garment, &options).map_err(Failure::input)?;
+    let tortured = file.with_positions(torture(&file.mesh.positions, kind, flags.seed));
+    mesh::write(out, &tortured).map_err(Failure::input)?;
+    Ok(MakeReport {
+        schema: "unsnarl.make/1",
+        case: name.to_owned(),
+        resolution: None,
+        triangulation: flags.triangulation,
+        seed: flags.seed,
+        vertices: file.mesh.positions.len(),
+        triangles: file.mesh.triangles.len(),
+        promises: std::collections::BTreeMap::new(),
+        files: vec![out.display().to_string()],
+    })
+}
+
+/// A path that is a folder or is written like one: with a slash at its end or without an extension.
+fn is_folder(out: &Path) -> bool {
+    let written_so = out.as_os_str().to_string_lossy().ends_with(['/', std::path::MAIN_SEPARATOR]);
+    out.is_dir() || written_so || out.extension().is_none()
+}
+
+fn write_pieces(sample: &Sample, folder: &Path) -> Result<Vec<String>, Failure> {
+    std::fs::create_dir_all(folder)
+        .map_err(|error| Failure::input(format!("{}: cannot make the folder: {error}", folder.display())))?;
+    let write = |piece: &Sample| write_sample(piece, &folder.join(format!("{}.obj", piece.parts[0].name)));
+    sample.pieces().iter().map(write).collect()
+}
+
+fn write_sample(sample: &Sample, path: &Path) -> Result<String, Failure> {
+    let mut file = MeshFile::new(sample.mesh.clone(), Some(sample.uv.clone()));
+    file.groups = Labels {
+        names: sample.parts.iter().map(|part| part.name.clone()).collect(),
+        of_triangle: sample.part_of_triangle(),
+    };
+    mesh::write(path, &file).map_err(Failure::input)?;
+    Ok(path.display().to_string())
+}
+
+/// The samples, family by family.
+fn list() -> String {
+    let mut out = String::new();
+    let mut family = None;
+    for case in samples::cases() {
+        if family != Some(case.family) {
+            family = Some(case.family);
+            let _ = writeln!(out, "{}{}", if out.is_empty() { "" } else { "\n" }, case.family.heading());
+        }
+        let _ = writeln!(out, "  {:<22} {}", case.name, case.about);
+    }
+    let _ = writeln!(out, "\ntortured garments (with --garment MESH)");
+    for (_, name, about) in Torture::ALL {
+        let _ = writeln!(out, "  {name:<22} {about}");
+    }
+    out
+}
