@@ -1,0 +1,179 @@
+//! Which pairs collide during the motion as it stands. (Bridson 2003, 2.4)
+//!
+//! Guarantees: no miss; see [`crate::geometry::ccd`]. Asked about changed vertices only, it reports the collisions that
+//! have one of them; all others were found clear before and have not moved since.
+//! Departs: a pair that starts nearer than its separation may come down to half of its distance, so that the step remains
+//! possible; a pair that touches at the start is left out and counted.
+
+use super::report::ContactReport;
+use super::rules::Rule;
+use super::settings::ContactSettings;
+use super::{ContactInput, Path, Workspace};
+use crate::geometry::ccd::{self, ElementPair, Motion, candidates};
+use crate::geometry::{DVec3, Stencil, TriangleId, VertexId};
+use rayon::prelude::*;
+
+/// A pair that would come too near.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Collision {
+    pub pair: ElementPair,
+    /// No contact before this part of the step.
+    pub time: f64,
+    /// The nearest points at that time.
+    pub stencil: Stencil,
+    /// From the second element to the first at that time, length 1.
+    pub normal: DVec3,
+    /// The distance to keep.
+    pub separation: f64,
+}
+
+/// Which vertices may have moved since the last look.
+#[derive(Clone, Copy)]
+pub(super) enum Moved<'a> {
+    /// All of them.
+    All,
+    /// Those marked.
+    Marked(&'a [bool]),
+}
+
+/// What became of one candidate pair.
+enum Finding {
+    Tested,
+    Touching,
+    Collides(Collision),
+}
+
+/// All collisions, by time and then by pair.
+pub(super) fn collisions(
+    input: &ContactInput,
+    settings: &ContactSettings,
+    path: &Path,
+    moved: Moved,
+    workspace: &mut Workspace,
+    report: &mut ContactReport,
+) -> Vec<Collision> {
+    let (topology, ownership) = (input.mesh.topology(), input.mesh.ownership());
+    let motion = path.motion();
+    let margin = 0.5 * settings.separation.max(input.rules.largest_separation());
+    let tree = workspace.fitted(input.mesh, motion, margin);
+    let examine = |pair: ElementPair, out: &mut Vec<Finding>| {
+        if is_of_interest(input, pair, moved) {
+            out.push(examine_pair(input, settings, motion, pair));
+        }
+    };
+    let findings = match moved {
+        Moved::All => candidates::for_candidates(tree, topology, ownership, motion, margin, examine),
+        Moved::Marked(marked) => {
+            let is_marked = |corners: &[VertexId; 3]| corners.iter().any(|corner| marked[corner.index()]);
+            let active: Vec<bool> = topology.triangles().iter().map(is_marked).collect();
+            let lists: Vec<Vec<Finding>> = (0..active.len())
+                .into_par_iter()
+                .filter(|&triangle| active[triangle])
+                .map(|triangle| {
+                    let mut out = Vec::new();
+                    let region = motion.swept_box(&topology.triangles()[triangle], margin);
+                    tree.query(&region, |other| {
+                        // Two active triangles are met from the smaller one.
+                        if other == triangle || (active[other] && other < triangle) {
+                            return;
+                        }
+                        let (a, b) = (TriangleId::new(triangle), TriangleId::new(other));
+                        ownership.for_each_pair(topology, a, b, |pair| {
+                            if pair.boxes_meet(topology, motion, margin) {
+                                examine(pair, &mut out);
+                            }
+                        });
+                    });
+                    out
+                })
+                .collect();
+            lists.into_iter().flatten().collect()
+        }
+    };
+    report.tested_pairs += findings.len();
+    report.touching_at_start =
+        report.touching_at_start.max(findings.iter().filter(|finding| matches!(finding, Finding::Touching)).count());
+    let mut found: Vec<Collision> = findings
+        .into_iter()
+        .filter_map(|finding| match finding {
+            Finding::Collides(collision) => Some(collision),
+            _ => None,
+        })
+        .collect();
+    found.sort_unstable_by(|a, b| a.time.total_cmp(&b.time).then(a.pair.cmp(&b.pair)));
+    found
+}
+
+fn is_of_interest(input: &ContactInput, pair: ElementPair, moved: Moved) -> bool {
+    let vertices = pair.vertices(input.mesh.topology());
+    let has_free = vertices.iter().any(|vertex| input.inverse_mass[vertex.index()] > 0.0);
+    let has_moved = match moved {
+        Moved::All => true,
+        Moved::Marked(marked) => vertices.iter().any(|vertex| marked[vertex.index()]),
+    };
+    has_free && has_moved
+}
+
+/// Gaps below this part of the elements' size are too small to be halved; crossing itself is then decided exactly.
+const SMALLEST_GAP: f64 = 1e-11;
+
+fn examine_pair(input: &ContactInput, settings: &ContactSettings, motion: Motion, pair: ElementPair) -> Finding {
+    let topology = input.mesh.topology();
+    let mut separation = match input.rules.rule(pair) {
+        Rule::MayCross => return Finding::Tested,
+        Rule::Ordinary => settings.separation,
+        Rule::Separation(separation) => separation,
+    };
+    let Some(mut time) = pair.first_contact(topology, motion, separation) else { return Finding::Tested };
+    if time <= 0.0 {
+        let (start, _) = motion.of(pair.vertices(topology));
+        let gap = gap_and_stencil(pair, pair.vertices(topology), start).0.length();
+        let size = (start[1] - start[0]).length().max((start[2] - start[0]).length());
+        separation = if gap < SMALLEST_GAP * size { 0.0 } else { separation.min(0.5 * gap) };
+        let at_rest = Motion::at_rest(input.start);
+        if separation == 0.0 && pair.first_contact(topology, at_rest, 0.0).is_some() {
+            return Finding::Touching;
+        }
+        match pair.first_contact(topology, motion, separation) {
+            None => return Finding::Tested,
+            Some(later) => time = later,
+        }
+    }
+    Finding::Collides(collision_at(input, motion, pair, time, separation))
+}
+
+fn collision_at(input: &ContactInput, motion: Motion, pair: ElementPair, time: f64, separation: f64) -> Collision {
+    let vertices = pair.vertices(input.mesh.topology());
+    let (start, end) = motion.of(vertices);
+    let points = ccd::positions_at(start, end, time);
+    let (offset, stencil) = gap_and_stencil(pair, vertices, points);
+    let (u, v) = match pair {
+        ElementPair::VertexTriangle(..) => (points[2] - points[1], points[3] - points[1]),
+        ElementPair::EdgeEdge(..) => (points[1] - points[0], points[3] - points[2]),
+    };
+    let size = u.length().max(v.length());
+    let normal = match offset.try_normalize() {
+        Some(normal) if offset.length() > SMALLEST_GAP * size => normal,
+        _ => {
+            // The points coincide: square to both elements, on the side where the pair started.
+            let across = u.cross(v).try_normalize().unwrap_or(DVec3::Z);
+            if stencil.apply(input.start).dot(across) < 0.0 { -across } else { across }
+        }
+    };
+    Collision { pair, time, stencil, normal, separation }
+}
+
+/// The gap between the nearest points of two elements, and their weights.
+fn gap_and_stencil(pair: ElementPair, vertices: [VertexId; 4], points: [DVec3; 4]) -> (DVec3, Stencil) {
+    let [a, b, c, d] = vertices;
+    match pair {
+        ElementPair::VertexTriangle(..) => {
+            let closest = ccd::vertex_triangle_gap(points);
+            (closest.offset, Stencil::vertex_triangle(a, [b, c, d], closest.weights))
+        }
+        ElementPair::EdgeEdge(..) => {
+            let closest = ccd::edge_edge_gap(points);
+            (closest.offset, Stencil::edge_edge([a, b], [c, d], closest.along))
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! Where cloth may go: the collision pipeline.
+//!
+//! A proposed motion passes through stages, each of which handles what the one before left: repulsions where cloth is
+//! within its thickness, impulses where straight paths meet, impact zones where impulses do not settle, and a last resort
+//! that always ends. Bodies are vertices of the same mesh with inverse mass 0: their motion is prescribed. (Bridson 2003,
+//! chapter 2)
+//!
+//! Guarantees: between `start` and the returned positions no pair of elements crosses unless the rules let it, it already
+//! touched at the start, or all its vertices are prescribed; pairs that only a prescribed vertex could have saved are
+//! counted as `unresolved`. Without contact the proposed positions come back bit for bit. Impulses and zones of free
+//! vertices keep linear momentum. The result does not depend on threads or on the workspace.
+//! Does not: start from intersecting cloth in any helpful way; that is the untangler's work.
+//! Departs: zones merge in pair order; see the stages for the rest.
+
+mod detect;
+mod impact_zone;
+mod impulse;
+mod last_resort;
+mod mesh;
+mod proximity;
+mod report;
+mod repulsion;
+mod response;
+mod rules;
+mod settings;
+mod symmetric;
+#[cfg(test)]
+mod tests;
+
+pub use mesh::ContactMesh;
+pub use proximity::{Proximity, find_proximities};
+pub use report::ContactReport;
+pub use rules::{OrdinaryRules, PairRules, Rule};
+pub use settings::{ContactSettings, ZoneMotion};
+
+use crate::geometry::bvh::Bvh;
+use crate::geometry::ccd::{Motion, candidates};
+use crate::geometry::{DVec3, VertexId};
+
+/// All that a step of contact looks at. Slices hold one item per vertex of the mesh.
+#[derive(Clone, Copy)]
+pub struct ContactInput<'a> {
+    /// Cloth and bodies, one mesh.
+    pub mesh: &'a ContactMesh,
+    /// Positions at the start of the step.
+    pub start: &'a [DVec3],
+    /// Positions that are proposed for the end of the step.
+    pub end: &'a [DVec3],
+    /// Length of the step, seconds.
+    pub step: f64,
+    /// One over mass, 1/kg; 0 for pins and bodies, whose proposed motion is kept.
+    pub inverse_mass: &'a [f64],
+    /// Thickness, metres; two sheets keep the mean of theirs apart.
+    pub thickness: &'a [f64],
+    /// Coulomb friction; a contact takes the mean of its two sides.
+    pub friction: &'a [f64],
+    /// Which pairs are treated differently.
+    pub rules: &'a dyn PairRules,
+}
+
+/// A motion without crossings.
+#[derive(Clone, Debug)]
+pub struct Resolved {
+    /// Positions at the end of the step.
+    pub positions: Vec<DVec3>,
+    /// The mean velocity of every vertex during the step, m/s.
+    pub velocities: Vec<DVec3>,
+    /// Vertices whose motion was changed, in index order.
+    pub changed: Vec<VertexId>,
+    /// What was done.
+    pub report: ContactReport,
+}
+
+/// Memory that is kept between steps: the tree. Dropping it changes no result.
+#[derive(Clone, Debug, Default)]
+pub struct Workspace {
+    tree: Option<Bvh>,
+    refits: u32,
+}
+
+/// Refits after which the tree is built anew, because its shape no longer fits the cloth.
+const REFITS_PER_BUILD: u32 = 200;
+
+impl Workspace {
+    /// The tree over all triangles, fitted to a motion.
+    fn fitted(&mut self, mesh: &ContactMesh, motion: Motion, margin: f64) -> &Bvh {
+        let boxes = candidates::triangle_boxes(mesh.topology(), motion, margin);
+        let usable = self.refits < REFITS_PER_BUILD;
+        let tree = match self.tree.take() {
+            Some(mut tree) if usable && tree.item_count() == boxes.len() => {
+                tree.refit(|triangle| boxes[triangle]);
+                self.refits += 1;
+                tree
+            }
+            _ => {
+                self.refits = 0;
+                Bvh::build(&boxes)
+            }
+        };
+        self.tree.insert(tree)
+    }
+}
+
+/// Changes a proposed motion so that nothing crosses.
+pub fn resolve(input: &ContactInput, settings: &ContactSettings, workspace: &mut Workspace) -> Resolved {
+    let mut path = Path::new(input);
+    let mut report = ContactReport::default();
+    repulsion::repel(input, settings, &mut path, workspace, &mut report);
+    let mut left = impulse::collide(input, settings, &mut path, workspace, &mut report);
+    if !left.is_empty() {
+        left = impact_zone::merge(input, settings, &mut path, left, workspace, &mut report);
+    }
+    if !left.is_empty() {
+        last_resort::slow_down(input, settings, &mut path, left, workspace, &mut report);
+    }
+    path.finish(report)
+}
+
+/// The motion as it stands: velocities and the positions to which they lead.
+struct Path<'a> {
+    input: &'a ContactInput<'a>,
+    velocities: Vec<DVec3>,
+    end: Vec<DVec3>,
+    /// Whether a vertex differs from what was proposed.
+    changed: Vec<bool>,
+}
+
+impl<'a> Path<'a> {
+    fn new(input: &'a ContactInput<'a>) -> Self {
+        let velocities = input.start.iter().zip(input.end).map(|(&from, &to)| (to - from) / input.step).collect();
+        Self { input, velocities, end: input.end.to_vec(), changed: vec![false; input.end.len()] }
+    }
+
+    fn motion(&self) -> Motion<'_> {
+        Motion { start: self.input.start, end: &self.end }
+    }
+
+    /// Moves the end of every vertex whose velocity was changed to where it now leads.
+    fn follow(&mut self, vertices: &[VertexId]) {
+        for vertex in vertices.iter().map(|vertex| vertex.index()) {
+            self.end[vertex] = self.input.start[vertex] + self.velocities[vertex] * self.input.step;
+            self.changed[vertex] = true;
+        }
+    }
+
+    fn finish(self, report: ContactReport) -> Resolved {
+        let changed = (0..self.changed.len()).filter(|&at| self.changed[at]).map(VertexId::new).collect();
+        Resolved { positions: self.end, velocities: self.velocities, changed, report }
+    }
+}

@@ -1,0 +1,49 @@
+//! The settings of contact.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How cloth keeps apart.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct ContactSettings {
+    /// Distance that no pair goes below during a step, metres; about a thousandth of the thickness. Larger: safer against
+    /// rounding in other programs, and more collisions. Pairs that start nearer may stay, but not come much nearer.
+    pub separation: f64,
+    /// Stiffness of the repulsion within the thickness, N/m. Larger: cloth that is harder to compress.
+    pub stiffness: f64,
+    /// Largest part of the overlap that repulsion undoes in one step.
+    pub recovery: f64,
+    /// Passes over the repulsions. More: fewer collisions in stacks of cloth.
+    pub repulsion_passes: u32,
+    /// Rounds of collision impulses before impact zones take over. More: livelier cloth, more time.
+    pub impulse_rounds: u32,
+    /// How impact zones move.
+    pub zones: ZoneMotion,
+    /// Rounds of growing impact zones before the last resort.
+    pub zone_rounds: u32,
+}
+
+impl Default for ContactSettings {
+    fn default() -> Self {
+        Self {
+            separation: 1e-6,
+            stiffness: 50.0,
+            recovery: 0.1,
+            repulsion_passes: 3,
+            impulse_rounds: 12,
+            zones: ZoneMotion::Affine,
+            zone_rounds: 60,
+        }
+    }
+}
+
+/// How impact zones move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ZoneMotion {
+    /// As rigid bodies: six modes, the strongest damping.
+    Rigid,
+    /// Stretching and shearing too: twelve modes; a zone that would flatten falls back to rigid.
+    Affine,
+}
