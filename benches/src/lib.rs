@@ -1,1 +1,4 @@
-//! Shared pieces of the benches: timing and tables.
+//! Shared pieces of the benches: timing and the meshes they make.
+
+pub mod meshes;
+pub mod timing;
