@@ -72,28 +72,48 @@ impl Simulation {
         Self { world, state, settings, workspace: Workspace::default() }
     }
 
-    /// Goes on by a duration, in equal steps no longer than the settings allow. `observe` hears of every stage.
-    pub fn advance(&mut self, duration: f64, observe: &mut dyn FnMut(Stage)) -> FrameReport {
+    /// Goes on by a duration, in equal steps no longer than the settings and the model allow. `observe` hears of every stage;
+    /// when it says stop, the step is finished and nothing more is done.
+    pub fn advance(
+        &mut self,
+        duration: f64,
+        observe: &mut dyn FnMut(Stage) -> Flow,
+    ) -> Result<FrameReport, Interrupted> {
         let bearable = dynamics::stable_step(&self.world.model, &self.state, &self.settings.dynamics);
         let count = (duration / self.settings.time.step.min(bearable) - 1e-9).ceil().clamp(1.0, 1e6);
         let mut report = FrameReport::default();
         for _ in 0..count as usize {
-            self.advance_step(duration / count, 0, &mut report, observe);
+            self.advance_step(duration / count, 0, &mut report, observe)?;
         }
-        report
+        Ok(report)
     }
 
-    fn advance_step(&mut self, length: f64, depth: u32, report: &mut FrameReport, observe: &mut dyn FnMut(Stage)) {
-        let (next, done) = step(&self.world, &self.state, &self.settings, length, &mut self.workspace, observe);
+    fn advance_step(
+        &mut self,
+        length: f64,
+        depth: u32,
+        report: &mut FrameReport,
+        observe: &mut dyn FnMut(Stage) -> Flow,
+    ) -> Result<(), Interrupted> {
+        let mut flow = Flow::GoOn;
+        let mut listen = |stage| {
+            if observe(stage) == Flow::Stop {
+                flow = Flow::Stop;
+            }
+        };
+        let (next, done) = step(&self.world, &self.state, &self.settings, length, &mut self.workspace, &mut listen);
+        if flow == Flow::Stop {
+            return Err(Interrupted);
+        }
         let before = largest_stretch(&self.world.model, &self.state).max(1.0);
         let finite = next.positions.iter().all(|&point| is_finite(point));
         let too_far = !finite || done.largest_stretch > before * (1.0 + self.settings.time.stretch_change);
         if too_far && depth < self.settings.time.halvings {
             report.halved_steps += 1;
             for _ in 0..2 {
-                self.advance_step(0.5 * length, depth + 1, report, observe);
+                self.advance_step(0.5 * length, depth + 1, report, observe)?;
             }
-            return;
+            return Ok(());
         }
         report.forced_steps += u32::from(too_far);
         if finite {
@@ -104,5 +124,20 @@ impl Simulation {
             self.state.time += length;
         }
         report.add(&done);
+        Ok(())
     }
 }
+
+/// Whether to go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flow {
+    /// Yes.
+    GoOn,
+    /// No: finish the step and stop.
+    Stop,
+}
+
+/// The observer asked to stop; the state stands between two frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("stopped")]
+pub struct Interrupted;

@@ -48,6 +48,11 @@ impl Keyframes {
         Self::new(vec![Keyframe { time: 0.0, position, rotation: DQuat::IDENTITY }])
     }
 
+    /// The keys, in order of time.
+    pub fn keys(&self) -> &[Keyframe] {
+        &self.keys
+    }
+
     /// Position and turn at a time.
     pub fn at(&self, time: f64) -> (DVec3, DQuat) {
         let after = self.keys.partition_point(|key| key.time <= time);
