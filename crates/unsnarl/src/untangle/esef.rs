@@ -239,7 +239,9 @@ mod tests {
     }
 
     fn hexagon() -> Vec<DVec2> {
-        (0..6).map(|at| DVec2::from_angle(f64::from(at) * std::f64::consts::TAU / 6.0) * (1.0 + 0.1 * f64::from(at))).collect()
+        (0..6)
+            .map(|at| DVec2::from_angle(f64::from(at) * std::f64::consts::TAU / 6.0) * (1.0 + 0.1 * f64::from(at)))
+            .collect()
     }
 
     #[test]
@@ -294,8 +296,11 @@ mod tests {
     #[test]
     fn half_steps_shorten_as_much_as_one_step() {
         let model = fan_model(&hexagon());
-        let red =
-            Colours { red_vertices: vec![VertexId(0)], outermost_red_vertices: vec![VertexId(0)], ..Colours::default() };
+        let red = Colours {
+            red_vertices: vec![VertexId(0)],
+            outermost_red_vertices: vec![VertexId(0)],
+            ..Colours::default()
+        };
         let mut pulls = Vec::new();
         for _ in 0..2 {
             update(&model, &mut pulls, &red, 0.01, &EsefSettings::default());

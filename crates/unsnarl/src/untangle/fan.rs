@@ -62,8 +62,11 @@ impl Fan {
         let corner = corner_of(topology, triangle, self.center);
         let next = (index + 1) % self.spokes.len();
         let turn_from = |spoke: usize| self.wrapped(self.directions[target] - self.directions[spoke]);
-        let (near, turn) =
-            if turn_from(index).abs() <= turn_from(next).abs() { (index, turn_from(index)) } else { (next, turn_from(next)) };
+        let (near, turn) = if turn_from(index).abs() <= turn_from(next).abs() {
+            (index, turn_from(index))
+        } else {
+            (next, turn_from(next))
+        };
         let side = |spoke: usize| shape.side(corner, corner_of(topology, triangle, self.spokes[spoke]));
         // Turns count from spoke `index` to the next one; a mirrored rest frame turns the other way.
         let sense = side(index).perp_dot(side(next)).signum();

@@ -3,5 +3,6 @@
 pub mod esef;
 pub mod fan;
 mod remedy;
+pub mod tearing;
 
-pub use remedy::{PairRule, PairRules, Remedy};
+pub use remedy::{ColourRules, Remedy};

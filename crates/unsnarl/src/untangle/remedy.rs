@@ -2,9 +2,11 @@
 //! resolver made it.
 
 use crate::analysis::Colours;
+use crate::contact::{PairRules, Rule};
 use crate::dynamics::Guidance;
 use crate::rest_shape::RestShape;
-use unsnarl_geometry::{EdgeId, Topology, TriangleId, VertexId};
+use unsnarl_geometry::ccd::ElementPair;
+use unsnarl_geometry::{Topology, TriangleId};
 
 /// Everything that the untangler wants of one step. The default wants nothing.
 #[derive(Clone, Debug, Default)]
@@ -18,23 +20,12 @@ pub struct Remedy {
     /// Factors on the bending stiffness, one per hinge; or empty.
     pub hinge_stiffness: Vec<f64>,
     /// Which pairs may cross, and which keep another distance.
-    pub rules: PairRules,
-}
-
-/// What contact does about a pair of elements.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum PairRule {
-    /// As always: no crossing, the usual separation.
-    Usual,
-    /// No crossing, and this separation in metres.
-    Separation(f64),
-    /// The pair may cross.
-    MayCross,
+    pub rules: ColourRules,
 }
 
 /// Rules for pairs of cloth elements, by the colours of the elements. The default has the usual rule for all.
 #[derive(Clone, Debug, Default)]
-pub struct PairRules {
+pub struct ColourRules {
     red_vertices: Vec<bool>,
     red_edges: Vec<bool>,
     red_triangles: Vec<bool>,
@@ -45,7 +36,7 @@ pub struct PairRules {
     red_green_separation: f64,
 }
 
-impl PairRules {
+impl ColourRules {
     /// Red may cross red; red and green keep a separation; green and green are as usual.
     pub fn from_colours(topology: &Topology, colours: &Colours, red_green_separation: f64) -> Self {
         let mut rules = Self {
@@ -86,28 +77,35 @@ impl PairRules {
         self.red_vertices.is_empty() && self.omitted_triangles.is_empty()
     }
 
-    /// The rule for a vertex and a triangle.
-    pub fn vertex_triangle(&self, vertex: VertexId, triangle: TriangleId) -> PairRule {
-        let omitted =
-            is_set(&self.omitted_vertices, vertex.index()) || is_set(&self.omitted_triangles, triangle.index());
-        let red = [is_set(&self.red_vertices, vertex.index()), is_set(&self.red_triangles, triangle.index())];
-        self.rule(omitted, red)
-    }
-
-    /// The rule for two edges.
-    pub fn edge_edge(&self, first: EdgeId, second: EdgeId) -> PairRule {
-        let both = [first, second];
-        let omitted = both.iter().any(|edge| is_set(&self.omitted_edges, edge.index()));
-        self.rule(omitted, both.map(|edge| is_set(&self.red_edges, edge.index())))
-    }
-
-    fn rule(&self, omitted: bool, red: [bool; 2]) -> PairRule {
+    fn of(&self, omitted: bool, red: [bool; 2]) -> Rule {
         match red {
-            _ if omitted => PairRule::MayCross,
-            [true, true] => PairRule::MayCross,
-            [false, false] => PairRule::Usual,
-            _ => PairRule::Separation(self.red_green_separation),
+            _ if omitted => Rule::MayCross,
+            [true, true] => Rule::MayCross,
+            [false, false] => Rule::Ordinary,
+            _ => Rule::Separation(self.red_green_separation),
         }
+    }
+}
+
+impl PairRules for ColourRules {
+    fn rule(&self, pair: ElementPair) -> Rule {
+        match pair {
+            ElementPair::VertexTriangle(vertex, triangle) => {
+                let omitted =
+                    is_set(&self.omitted_vertices, vertex.index()) || is_set(&self.omitted_triangles, triangle.index());
+                let red = [is_set(&self.red_vertices, vertex.index()), is_set(&self.red_triangles, triangle.index())];
+                self.of(omitted, red)
+            }
+            ElementPair::EdgeEdge(first, second) => {
+                let both = [first, second];
+                let omitted = both.iter().any(|edge| is_set(&self.omitted_edges, edge.index()));
+                self.of(omitted, both.map(|edge| is_set(&self.red_edges, edge.index())))
+            }
+        }
+    }
+
+    fn largest_separation(&self) -> f64 {
+        self.red_green_separation
     }
 }
 

@@ -1,0 +1,51 @@
+//! The settings of `fix`.
+
+/// Which resolver does the work.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FixMethod {
+    /// Edge shortening, with tearing for BLI.
+    #[default]
+    Auto,
+}
+
+/// How to untangle.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FixSettings {
+    /// The resolver.
+    pub method: FixMethod,
+    /// Length of a step, seconds. It scales how far forces move cloth, and `gamma`.
+    pub step: f64,
+    /// What 0.02 s leave of a pulled edge. Smaller: faster, less stable.
+    pub gamma: f64,
+    /// Distance that red and green keep, as a share of the mean edge. Larger: faster, more jerks; stable up to 0.3.
+    pub red_green_separation: f64,
+    /// Distance that cloth keeps in the end, metres.
+    pub separation: f64,
+    /// Rings around a tangle that may move.
+    pub rings: usize,
+    /// Factor on bending stiffness around the loop vertex of a torn fold.
+    pub tear_stiffening: f64,
+    /// Longest move of a vertex in one step, as a share of the mean edge.
+    pub largest_move: f64,
+    /// Steps of relaxation once everything is clean.
+    pub relaxation_steps: usize,
+    /// Steps at most.
+    pub largest_step_count: usize,
+}
+
+impl Default for FixSettings {
+    fn default() -> Self {
+        Self {
+            method: FixMethod::Auto,
+            step: 0.02,
+            gamma: 0.8,
+            red_green_separation: 0.1,
+            separation: 1e-4,
+            rings: 4,
+            tear_stiffening: 30.0,
+            largest_move: 1.0,
+            relaxation_steps: 10,
+            largest_step_count: 1000,
+        }
+    }
+}
