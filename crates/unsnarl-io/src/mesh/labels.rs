@@ -54,6 +54,11 @@ impl LabelDraft {
         index
     }
 
+    /// Whether any face has a name.
+    pub fn is_used(&self) -> bool {
+        !self.names.is_empty()
+    }
+
     /// A face was read.
     pub fn push_face(&mut self) {
         if !self.names.is_empty() {

@@ -21,6 +21,7 @@ mod source;
 mod stl;
 mod text;
 mod units;
+mod usda;
 
 pub use error::{MeshFileError, Place};
 pub use faces::Faces;
@@ -53,6 +54,8 @@ pub enum Format {
     Gltf,
     /// glTF 2.0 as one binary file.
     Glb,
+    /// Universal scene description as text.
+    Usda,
 }
 
 /// The two kinds of STL files; one extension serves both, and a reader finds out.
@@ -79,6 +82,9 @@ impl Format {
     /// By the extension of a path, in either case.
     pub fn from_path(path: &Path) -> Option<Self> {
         let extension = path.extension()?.to_str()?.to_ascii_lowercase();
+        if extension == "usd" {
+            return Some(Self::Usda);
+        }
         Self::ALL.iter().copied().find(|format| format.extension() == extension)
     }
 
@@ -91,6 +97,7 @@ impl Format {
             Self::Off => "off",
             Self::Gltf => "gltf",
             Self::Glb => "glb",
+            Self::Usda => "usda",
         }
     }
 
@@ -98,7 +105,7 @@ impl Format {
     fn precision(self) -> Precision {
         match self {
             Self::Obj | Self::Ply | Self::Off | Self::Stl(StlEncoding::Text) => Precision::Double,
-            Self::Stl(StlEncoding::Binary) | Self::Gltf | Self::Glb => Precision::Single,
+            Self::Stl(StlEncoding::Binary) | Self::Gltf | Self::Glb | Self::Usda => Precision::Single,
         }
     }
 }
@@ -322,6 +329,7 @@ fn decode(format: Format, bytes: Vec<u8>, options: &ReadOptions, folder: Option<
         Format::Stl(_) => stl::read(bytes, options),
         Format::Off => off::read(bytes, options),
         Format::Gltf | Format::Glb => gltf::read(bytes, format, options, folder),
+        Format::Usda => usda::read(bytes, options),
     }
 }
 
@@ -349,6 +357,7 @@ pub fn encode(format: Format, file: &MeshFile) -> Vec<u8> {
         match format {
             Format::Stl(StlEncoding::Binary) => stl::renew_normals(&source.bytes, &mut bytes),
             Format::Glb if bytes != source.bytes => bytes = gltf::renew_bounds(&bytes).unwrap_or(bytes),
+            Format::Usda if bytes != source.bytes => bytes = usda::renew_extents(&bytes).unwrap_or(bytes),
             _ => {}
         }
         return bytes;
@@ -359,6 +368,7 @@ pub fn encode(format: Format, file: &MeshFile) -> Vec<u8> {
         Format::Stl(encoding) => stl::encode(file, encoding, &conversion),
         Format::Off => off::encode(file, &conversion),
         Format::Gltf | Format::Glb => gltf::encode(file, format, &conversion),
+        Format::Usda => usda::encode(file, &conversion),
     }
 }
 

@@ -1,0 +1,463 @@
+//! From the text of a USD layer to its prims: transforms, and the attributes of meshes.
+//!
+//! Recursion is kept on a stack of its own, so that deep nesting costs memory in proportion and nothing more.
+
+use super::super::error::Flaw;
+use super::super::text::{name, parse_integer, parse_number, shown};
+use super::lexer::{Kind, Lexer, Token};
+use super::xform::Xform;
+use std::ops::Range;
+
+/// What a file says, in the order of its prims.
+#[derive(Default)]
+pub(super) struct Layer {
+    pub metres_per_unit: Option<f64>,
+    pub up_axis: Option<String>,
+    pub prims: Vec<Prim>,
+    /// Variants, references and payloads, which are not followed.
+    pub not_followed: usize,
+    /// Attributes with time samples, of which the first is read.
+    pub time_sampled: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum PrimKind {
+    Mesh,
+    Subset,
+    /// Anything else that is defined.
+    Other,
+    /// Not defined here (`over`, `class`), with all that is inside.
+    Ignored,
+}
+
+pub(super) struct Prim {
+    pub kind: PrimKind,
+    pub name: String,
+    pub parent: Option<usize>,
+    pub line: usize,
+    pub xform: Xform,
+    pub mesh: MeshData,
+}
+
+/// The attributes of a mesh or of a subset of its faces.
+#[derive(Default)]
+pub(super) struct MeshData {
+    pub points: Vec<[f64; 3]>,
+    /// Where each point is in the text: from its first number to its last.
+    pub point_ranges: Vec<Range<usize>>,
+    pub point_type: String,
+    pub face_counts: Vec<i64>,
+    pub face_indices: Vec<i64>,
+    pub uv: Vec<f64>,
+    pub uv_indices: Option<Vec<i64>>,
+    pub uv_interpolation: String,
+    pub uv_name: String,
+    pub left_handed: bool,
+    pub extent: Option<Range<usize>>,
+    /// The faces of a subset.
+    pub subset: Vec<i64>,
+    pub material: Option<String>,
+}
+
+pub(super) fn parse(bytes: &[u8]) -> Result<Layer, Flaw> {
+    let mut parser =
+        Parser { lexer: Lexer::new(bytes), layer: Layer::default(), open: Vec::new(), counted: 0, line: 1 };
+    parser.layer_metadata()?;
+    while parser.statement()? {}
+    Ok(parser.layer)
+}
+
+struct Parser<'a> {
+    lexer: Lexer<'a>,
+    layer: Layer,
+    open: Vec<usize>,
+    /// The byte up to which lines were counted, and its line.
+    counted: usize,
+    line: usize,
+}
+
+impl Parser<'_> {
+    fn layer_metadata(&mut self) -> Result<(), Flaw> {
+        while self.lexer.peek()?.is_some_and(|token| token.kind == Kind::Newline) {
+            self.lexer.next()?;
+        }
+        if !self.take_mark(b'(')? {
+            return Ok(());
+        }
+        loop {
+            let token = self.lexer.next_solid()?;
+            match token.kind {
+                Kind::Mark(b')') => return Ok(()),
+                Kind::Mark(b'(' | b'[' | b'{') => self.lexer.skip_balanced()?,
+                Kind::Word if self.take_mark(b'=')? => match self.lexer.text(&token) {
+                    b"metersPerUnit" => {
+                        let value = self.lexer.next_solid()?;
+                        self.layer.metres_per_unit = Some(self.number(&value)?);
+                    }
+                    b"upAxis" => {
+                        let value = self.lexer.next_solid()?;
+                        self.layer.up_axis = Some(name(self.lexer.text(&value)));
+                    }
+                    _ => {}
+                },
+                _ => {}
+            }
+        }
+    }
+
+    /// Reads one statement; `false` at the end of the file.
+    fn statement(&mut self) -> Result<bool, Flaw> {
+        let Some(token) = self.lexer.next()? else {
+            return if self.open.is_empty() { Ok(false) } else { Err(self.lexer.truncated()) };
+        };
+        match token.kind {
+            Kind::Newline | Kind::Mark(b';') => {}
+            Kind::Mark(b'}') if self.open.pop().is_some() => {}
+            Kind::Mark(b'(' | b'[' | b'{') => self.lexer.skip_balanced()?,
+            Kind::Word => match self.lexer.text(&token) {
+                keyword @ (b"def" | b"over" | b"class") => self.open_prim(keyword)?,
+                b"variantSet" => {
+                    self.layer.not_followed += 1;
+                    self.skip_statement()?;
+                }
+                _ if self.open.is_empty() => self.skip_statement()?,
+                _ => self.property(token)?,
+            },
+            _ => {
+                let detail = format!("expected a prim or a property, found `{}`", shown(self.lexer.text(&token)));
+                return Err(Flaw::syntax(self.lexer.place(token.range.start), detail));
+            }
+        }
+        Ok(true)
+    }
+
+    fn open_prim(&mut self, keyword: &[u8]) -> Result<(), Flaw> {
+        let at = self.lexer.at();
+        self.line += self.lexer.bytes[self.counted..at].iter().filter(|&&byte| byte == b'\n').count();
+        self.counted = at;
+        let line = self.line;
+        let mut token = self.lexer.next_solid()?;
+        let mut prim_type = &b""[..];
+        if token.kind == Kind::Word {
+            prim_type = self.lexer.text(&token);
+            token = self.lexer.next_solid()?;
+        }
+        if token.kind != Kind::Text {
+            return Err(Flaw::syntax(self.lexer.place(token.range.start), "expected the name of a prim in quotes"));
+        }
+        let parent = self.open.last().copied();
+        let inside_ignored = parent.is_some_and(|parent| self.layer.prims[parent].kind == PrimKind::Ignored);
+        let kind = match prim_type {
+            _ if keyword != b"def" || inside_ignored => PrimKind::Ignored,
+            b"Mesh" => PrimKind::Mesh,
+            b"GeomSubset" => PrimKind::Subset,
+            _ => PrimKind::Other,
+        };
+        let name = name(self.lexer.text(&token));
+        token = self.lexer.next_solid()?;
+        if token.kind == Kind::Mark(b'(') {
+            self.prim_metadata()?;
+            token = self.lexer.next_solid()?;
+        }
+        if token.kind != Kind::Mark(b'{') {
+            return Err(Flaw::syntax(self.lexer.place(token.range.start), "expected `{` after the name of a prim"));
+        }
+        self.open.push(self.layer.prims.len());
+        let (xform, mesh) = (Xform::default(), MeshData::default());
+        self.layer.prims.push(Prim { kind, name, parent, line, xform, mesh });
+        Ok(())
+    }
+
+    fn prim_metadata(&mut self) -> Result<(), Flaw> {
+        let mut depth = 1usize;
+        while depth > 0 {
+            let token = self.lexer.next_solid()?;
+            match token.kind {
+                Kind::Mark(b'(' | b'[' | b'{') => depth += 1,
+                Kind::Mark(b')' | b']' | b'}') => depth -= 1,
+                Kind::Word if matches!(self.lexer.text(&token), b"references" | b"payload") => {
+                    self.layer.not_followed += 1;
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// A property of the innermost prim; `first` is its first word.
+    fn property(&mut self, first: Token) -> Result<(), Flaw> {
+        let prim = *self.open.last().expect("properties are read inside prims only");
+        let (mut property_type, mut name_token) = (first.clone(), first);
+        loop {
+            match self.lexer.peek()? {
+                Some(token) if token.kind == Kind::Word => {
+                    (property_type, name_token) = (name_token, token);
+                    self.lexer.next()?;
+                }
+                Some(token) if matches!(token.kind, Kind::Mark(b'[' | b']')) => {
+                    self.lexer.next()?;
+                }
+                Some(token) if token.kind == Kind::Mark(b'=') => {
+                    self.lexer.next()?;
+                    break;
+                }
+                _ => return self.skip_statement(),
+            }
+        }
+        let kind = self.layer.prims[prim].kind;
+        let property = name(self.lexer.text(&name_token));
+        let property_type = name(self.lexer.text(&property_type));
+        let (base, sampled) = match property.strip_suffix(".timeSamples") {
+            Some(base) => (base.to_owned(), true),
+            None => (property, false),
+        };
+        if kind == PrimKind::Ignored || !is_read(kind, &base, &property_type) {
+            return self.skip_statement();
+        }
+        if sampled {
+            self.layer.time_sampled += 1;
+            if self.layer.prims[prim].has(&base) || !self.enter_first_sample()? {
+                return self.skip_statement();
+            }
+            self.value(prim, &base, &property_type)?;
+            return self.lexer.skip_balanced();
+        }
+        let next = self.lexer.peek_solid()?;
+        if next.kind == Kind::Word && self.lexer.text(&next) == b"None" {
+            return self.skip_statement();
+        }
+        self.value(prim, &base, &property_type)?;
+        let interpolation = self.property_metadata()?;
+        let mesh = &mut self.layer.prims[prim].mesh;
+        if base == mesh.uv_name && !interpolation.is_empty() {
+            mesh.uv_interpolation = interpolation;
+        }
+        Ok(())
+    }
+
+    /// Goes to the value of the first sample in `{ time: value, ... }`; `false` when there is none.
+    fn enter_first_sample(&mut self) -> Result<bool, Flaw> {
+        let open = self.lexer.next_solid()?;
+        if open.kind != Kind::Mark(b'{') {
+            return Err(Flaw::syntax(self.lexer.place(open.range.start), "expected `{` before time samples"));
+        }
+        let time = self.lexer.next_solid()?;
+        if time.kind == Kind::Mark(b'}') {
+            return Ok(false);
+        }
+        let colon = self.lexer.next_solid()?;
+        if time.kind != Kind::Word || colon.kind != Kind::Mark(b':') {
+            return Err(Flaw::syntax(self.lexer.place(time.range.start), "expected `time: value` in time samples"));
+        }
+        Ok(true)
+    }
+
+    fn value(&mut self, prim: usize, property: &str, property_type: &str) -> Result<(), Flaw> {
+        match property {
+            "points" => {
+                let (points, ranges) = self.points()?;
+                let mesh = &mut self.layer.prims[prim].mesh;
+                (mesh.points, mesh.point_ranges) = (points, ranges);
+                mesh.point_type = property_type.to_owned();
+            }
+            "faceVertexCounts" => self.layer.prims[prim].mesh.face_counts = self.integers()?,
+            "faceVertexIndices" => self.layer.prims[prim].mesh.face_indices = self.integers()?,
+            "indices" => self.layer.prims[prim].mesh.subset = self.integers()?,
+            "orientation" => {
+                let token = self.lexer.next_solid()?;
+                self.layer.prims[prim].mesh.left_handed = self.lexer.text(&token) == b"leftHanded";
+            }
+            "extent" => {
+                let start = self.lexer.peek_solid()?.range.start;
+                self.numbers()?;
+                self.layer.prims[prim].mesh.extent = Some(start..self.lexer.at());
+            }
+            "material:binding" => {
+                let token = self.lexer.next_solid()?;
+                let path = name(self.lexer.text(&token));
+                self.layer.prims[prim].mesh.material = path.rsplit('/').next().map(str::to_owned);
+            }
+            "xformOpOrder" => self.layer.prims[prim].xform.order = self.strings()?,
+            _ if property.starts_with("xformOp:") => {
+                let values = self.numbers()?;
+                self.layer.prims[prim].xform.values.push((property.to_owned(), values));
+            }
+            _ => match property.strip_suffix(":indices") {
+                Some(base) => {
+                    let indices = self.integers()?;
+                    let mesh = &mut self.layer.prims[prim].mesh;
+                    if base == mesh.uv_name {
+                        mesh.uv_indices = Some(indices);
+                    }
+                }
+                None => {
+                    let values = self.numbers()?;
+                    let mesh = &mut self.layer.prims[prim].mesh;
+                    if mesh.uv_name.is_empty() || property == "primvars:st" {
+                        (mesh.uv, mesh.uv_name, mesh.uv_indices) = (values, property.to_owned(), None);
+                    }
+                }
+            },
+        }
+        Ok(())
+    }
+
+    /// What may follow a value on its line: metadata, of which the interpolation is told.
+    fn property_metadata(&mut self) -> Result<String, Flaw> {
+        let mut interpolation = String::new();
+        if self.take_mark(b'(')? {
+            let mut depth = 1usize;
+            while depth > 0 {
+                let token = self.lexer.next_solid()?;
+                match token.kind {
+                    Kind::Mark(b'(' | b'[' | b'{') => depth += 1,
+                    Kind::Mark(b')' | b']' | b'}') => depth -= 1,
+                    Kind::Word if self.lexer.text(&token) == b"interpolation" && self.take_mark(b'=')? => {
+                        let value = self.lexer.next_solid()?;
+                        interpolation = name(self.lexer.text(&value));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        self.skip_statement()?;
+        Ok(interpolation)
+    }
+
+    /// Steps over the rest of a statement: to the end of its line, not counting lines inside brackets.
+    fn skip_statement(&mut self) -> Result<(), Flaw> {
+        loop {
+            match self.lexer.peek()?.map(|token| token.kind) {
+                None | Some(Kind::Newline | Kind::Mark(b';' | b'}')) => return Ok(()),
+                Some(Kind::Mark(b'(' | b'[' | b'{')) => {
+                    self.lexer.next()?;
+                    self.lexer.skip_balanced()?;
+                }
+                Some(_) => {
+                    self.lexer.next()?;
+                }
+            }
+        }
+    }
+
+    fn take_mark(&mut self, mark: u8) -> Result<bool, Flaw> {
+        let found = self.lexer.peek()?.is_some_and(|token| token.kind == Kind::Mark(mark));
+        if found {
+            self.lexer.next()?;
+        }
+        Ok(found)
+    }
+
+    fn number(&self, token: &Token) -> Result<f64, Flaw> {
+        let text = self.lexer.text(token);
+        parse_number(text).filter(|_| token.kind == Kind::Word).ok_or_else(|| {
+            let detail = format!("expected a number, found `{}`", shown(text));
+            Flaw::syntax(self.lexer.place(token.range.start), detail)
+        })
+    }
+
+    /// All numbers of a value, whatever its brackets; a lone number is a value too.
+    fn numbers(&mut self) -> Result<Vec<f64>, Flaw> {
+        let mut out = Vec::new();
+        self.each_item(|parser, token| {
+            out.push(parser.number(&token)?);
+            Ok(())
+        })?;
+        Ok(out)
+    }
+
+    fn integers(&mut self) -> Result<Vec<i64>, Flaw> {
+        let mut out = Vec::new();
+        self.each_item(|parser, token| {
+            let text = parser.lexer.text(&token);
+            out.push(parse_integer(text).ok_or_else(|| {
+                let detail = format!("expected a whole number, found `{}`", shown(text));
+                Flaw::syntax(parser.lexer.place(token.range.start), detail)
+            })?);
+            Ok(())
+        })?;
+        Ok(out)
+    }
+
+    fn strings(&mut self) -> Result<Vec<String>, Flaw> {
+        let mut out = Vec::new();
+        self.each_item(|parser, token| {
+            out.push(name(parser.lexer.text(&token)));
+            Ok(())
+        })?;
+        Ok(out)
+    }
+
+    fn points(&mut self) -> Result<(Vec<[f64; 3]>, Vec<Range<usize>>), Flaw> {
+        let (mut points, mut ranges) = (Vec::new(), Vec::new());
+        let (mut point, mut count, mut range) = ([0.0; 3], 0, 0..0);
+        self.each_item(|parser, token| {
+            point[count] = parser.number(&token)?;
+            range = if count == 0 { token.range } else { range.start..token.range.end };
+            count += 1;
+            if count == 3 {
+                points.push(point);
+                ranges.push(range.clone());
+                count = 0;
+            }
+            Ok(())
+        })?;
+        if count != 0 {
+            return Err(Flaw::syntax(self.lexer.here(), "expected three numbers for every point"));
+        }
+        Ok((points, ranges))
+    }
+
+    fn each_item(&mut self, mut take: impl FnMut(&Self, Token) -> Result<(), Flaw>) -> Result<(), Flaw> {
+        let mut depth = 0usize;
+        loop {
+            let token = self.lexer.next_solid()?;
+            match token.kind {
+                Kind::Mark(b'(' | b'[') => depth += 1,
+                Kind::Mark(b')' | b']') if depth > 0 => depth -= 1,
+                Kind::Mark(b',') if depth > 0 => {}
+                Kind::Word | Kind::Text => take(self, token)?,
+                _ => {
+                    let detail = format!("expected a value, found `{}`", shown(self.lexer.text(&token)));
+                    return Err(Flaw::syntax(self.lexer.place(token.range.start), detail));
+                }
+            }
+            if depth == 0 {
+                return Ok(());
+            }
+        }
+    }
+}
+
+impl Prim {
+    fn has(&self, property: &str) -> bool {
+        match property {
+            "points" => !self.mesh.points.is_empty(),
+            _ => self.xform.values.iter().any(|(name, _)| name == property),
+        }
+    }
+}
+
+/// Whether a property of a prim is read at all.
+fn is_read(kind: PrimKind, property: &str, property_type: &str) -> bool {
+    let transform = property.starts_with("xformOp");
+    match kind {
+        PrimKind::Mesh => {
+            transform
+                || matches!(
+                    property,
+                    "points" | "faceVertexCounts" | "faceVertexIndices" | "orientation" | "extent" | "material:binding"
+                )
+                || is_uv(property, property_type)
+        }
+        PrimKind::Subset => matches!(property, "indices" | "material:binding"),
+        PrimKind::Other => transform,
+        PrimKind::Ignored => false,
+    }
+}
+
+fn is_uv(property: &str, property_type: &str) -> bool {
+    let base = property.strip_suffix(":indices").unwrap_or(property);
+    base == "primvars:st"
+        || base.starts_with("primvars:") && (property_type.starts_with("texCoord2") || base != property)
+}
