@@ -27,17 +27,48 @@ pub fn check_picture(inputs: &Inputs, tangle: &Tangle, verdict: &Verdict) -> Pic
     let area = picture.area();
     for (column, toward) in [front, back_of(front)].into_iter().enumerate() {
         let view = View::framing(bounds, toward, area.column(column, 2));
-        draw_meshes(&mut picture, &view, inputs, verdict);
-        for tangled in &tangle.contours {
-            let line = tangled.contour.polyline(&inputs.positions);
-            let segments: Vec<(DVec3, DVec3)> = line.windows(2).map(|pair| (pair[0], pair[1])).collect();
-            picture.draw_segments(&view, &segments, kind_colour(tangled.kind), 3.0, Visibility::Faint);
-            let loops: Vec<DVec3> =
-                tangled.contour.loop_vertices().map(|vertex| inputs.positions[vertex.index()]).collect();
-            picture.draw_points(&view, &loops, kind_colour(tangled.kind), 5.0, Visibility::Faint);
-        }
+        draw_scene(&mut picture, &view, inputs, &inputs.positions, tangle, verdict);
     }
     picture
+}
+
+/// The input on the left, the result on the right, seen from the same side.
+pub fn before_and_after(
+    inputs: &Inputs,
+    before: (&Tangle, &Verdict),
+    positions: &[DVec3],
+    after: (&Tangle, &Verdict),
+) -> Picture {
+    let mut picture = Picture::new(WIDTH, HEIGHT);
+    picture.title(&format!("before: {} pairs meet; after: {}", before.1.pairs.len(), after.1.pairs.len()));
+    legend(&mut picture, before.0);
+    let bounds = Aabb::of_points(inputs.positions.iter().chain(positions).copied());
+    let toward = View::best_direction(bounds);
+    let area = picture.area();
+    let columns = [(&inputs.positions[..], before), (positions, after)];
+    for (column, (positions, (tangle, verdict))) in columns.into_iter().enumerate() {
+        let view = View::framing(bounds, toward, area.column(column, 2));
+        draw_scene(&mut picture, &view, inputs, positions, tangle, verdict);
+    }
+    picture
+}
+
+fn draw_scene(
+    picture: &mut Picture,
+    view: &View,
+    inputs: &Inputs,
+    positions: &[DVec3],
+    tangle: &Tangle,
+    verdict: &Verdict,
+) {
+    draw_meshes(picture, view, inputs, positions, verdict);
+    for tangled in &tangle.contours {
+        let line = tangled.contour.polyline(positions);
+        let segments: Vec<(DVec3, DVec3)> = line.windows(2).map(|pair| (pair[0], pair[1])).collect();
+        picture.draw_segments(view, &segments, kind_colour(tangled.kind), 3.0, Visibility::Faint);
+        let loops: Vec<DVec3> = tangled.contour.loop_vertices().map(|vertex| positions[vertex.index()]).collect();
+        picture.draw_points(view, &loops, kind_colour(tangled.kind), 5.0, Visibility::Faint);
+    }
 }
 
 /// Round to the other side, keeping the height of the eye.
@@ -55,7 +86,7 @@ fn legend(picture: &mut Picture, tangle: &Tangle) {
     picture.legend(&entries);
 }
 
-fn draw_meshes(picture: &mut Picture, view: &View, inputs: &Inputs, verdict: &Verdict) {
+fn draw_meshes(picture: &mut Picture, view: &View, inputs: &Inputs, positions: &[DVec3], verdict: &Verdict) {
     let mut meets = vec![false; inputs.assembly.topology().triangle_count()];
     for pair in &verdict.pairs {
         meets[pair.first.index()] = true;
@@ -74,7 +105,7 @@ fn draw_meshes(picture: &mut Picture, view: &View, inputs: &Inputs, verdict: &Ve
             .map(|triangle| if meets[triangle] { plain.mix(Colour::RED, 0.55) } else { plain })
             .collect();
         let style = MeshStyle { paint: Paint::PerTriangle(&colours), wireframe };
-        picture.draw_mesh(view, &inputs.positions[part.vertices.clone()], &file.mesh.triangles, &style);
+        picture.draw_mesh(view, &positions[part.vertices.clone()], &file.mesh.triangles, &style);
     }
 }
 

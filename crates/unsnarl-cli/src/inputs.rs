@@ -4,6 +4,8 @@ use crate::session::{Failure, Session};
 use clap::Args;
 use std::path::{Path, PathBuf};
 use unsnarl::analysis::{Assembly, PartKind};
+use unsnarl::model::Rest;
+use unsnarl::scene::garment::{Garment, GarmentDescription, GarmentInput};
 use unsnarl_geometry::{DVec3, TriangleId};
 use unsnarl_io::mesh::{self, KeepSource, LengthUnit, MeshFile, ReadOptions, Severity, UpAxis};
 
@@ -75,6 +77,14 @@ impl Inputs {
             Assembly::new(parts).map_err(|error| Failure::input(format!("{}: {error}", names.join(", "))))?;
         let positions = files.iter().flat_map(|file| file.mesh.positions.iter().copied()).collect();
         Ok(Self { files, garment_count, assembly, positions })
+    }
+
+    /// The rest shapes of a garment by the rule of its uv coordinates: panels in true size, or its shape at load.
+    pub fn rest_by_rule(&self, file: &MeshFile, name: &str) -> Result<Rest, Failure> {
+        let input = GarmentInput::new(&file.mesh, file.uv.as_ref());
+        let garment = Garment::build(&input, &GarmentDescription::default())
+            .map_err(|error| Failure::input(format!("{name}: {error}")))?;
+        Ok(Rest::Shapes(garment.rest_shapes))
     }
 
     /// The name of the sheet that a triangle belongs to: the group in its file, or the file.

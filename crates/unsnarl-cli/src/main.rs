@@ -27,7 +27,10 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Check(commands::check::Flags),
+    Fix(commands::fix::Flags),
     Make(commands::make::Flags),
+    Sim(commands::sim::Flags),
+    Export(commands::export::Flags),
 }
 
 fn main() -> ExitCode {
@@ -43,6 +46,9 @@ fn main() -> ExitCode {
 fn run(command: &Command, session: &Session) -> Result<ExitCode, Failure> {
     match command {
         Command::Check(flags) => commands::check::run(flags, session),
+        Command::Fix(flags) => commands::fix::run(flags, session),
         Command::Make(flags) => commands::make::run(flags, session),
+        Command::Sim(flags) => commands::sim::run(flags, session),
+        Command::Export(flags) => commands::export::run(flags, session),
     }
 }

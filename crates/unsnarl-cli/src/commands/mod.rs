@@ -1,4 +1,7 @@
 //! One file per subcommand: its flags, and the conversion from them to a call.
 
 pub mod check;
+pub mod export;
+pub mod fix;
 pub mod make;
+pub mod sim;

@@ -8,6 +8,7 @@
 //! that is clean comes back unchanged.
 //! Does not: promise success. What is left is in the outcome, and the positions are the best that were seen.
 
+pub mod report;
 mod settings;
 
 pub use settings::{FixMethod, FixSettings};
@@ -56,12 +57,20 @@ pub enum Continue {
 }
 
 /// How often each resolver acted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct ResolverCounts {
+    /// Steps with the attraction of global intersection analysis.
+    pub gia: usize,
+    /// Steps of contour minimisation.
+    pub icm: usize,
     /// Pulls of edge shortening, begun or gone on with.
     pub esef: usize,
-    /// Contours torn.
+    /// Contours torn, over all steps.
     pub tearing: usize,
+    /// Couples of BLI flipped.
+    pub regional_flip: usize,
+    /// Creases flipped.
+    pub crease_flip: usize,
     /// Steps that separated what merely touched.
     pub separate_touching: usize,
 }
@@ -80,6 +89,20 @@ pub struct Outcome {
     pub resolvers: ResolverCounts,
     /// Red vertices at the start of each step.
     pub red_history: Vec<usize>,
+}
+
+impl Outcome {
+    /// Clean input, as it was.
+    pub fn untouched(positions: Vec<DVec3>) -> Self {
+        Self {
+            positions,
+            verdict: Verdict::default(),
+            tangle: Tangle::default(),
+            steps: 0,
+            resolvers: ResolverCounts::default(),
+            red_history: Vec::new(),
+        }
+    }
 }
 
 /// Untangles. `observe` sees every step and may stop it.

@@ -1,0 +1,299 @@
+//! `unsnarl fix`: untangle one garment, or several together, and prove it.
+
+use crate::drawing;
+use crate::inputs::{Inputs, MeshFlags};
+use crate::session::{Failure, Session};
+use clap::Args;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Instant;
+use unsnarl::analysis::report::{CheckReport, Findings};
+use unsnarl::analysis::{self, Tangle, Verdict};
+use unsnarl::fix::report::{Displacement, FixReport, Spread};
+use unsnarl::fix::{self, Continue, FixSettings, Outcome, Patient, Progress};
+use unsnarl::model::{Cloth, Model, Rest, RestAngles};
+use unsnarl::rest_shape::RestShape;
+use unsnarl_geometry::DVec3;
+use unsnarl_io::mesh::{self, Format, KeepSource, MeshFile, ReadOptions};
+
+/// Untangle garments and certify the result.
+///
+/// Exit status: 0 clean and certified, 1 something is left, 2 unusable input.
+#[derive(Args)]
+#[command(after_help = "Example:\n  unsnarl fix samples/hanky_bli.obj -o fixed.obj --picture fixed.png --json -")]
+pub struct Flags {
+    /// Garments, untangled together
+    #[arg(required = true, value_name = "MESH")]
+    meshes: Vec<PathBuf>,
+    /// Where to write: a file for one garment, a folder for several
+    #[arg(short, long, value_name = "OUT")]
+    output: PathBuf,
+    /// A body, as an obstacle
+    #[arg(long, value_name = "MESH")]
+    body: Vec<PathBuf>,
+    #[command(flatten)]
+    mesh: MeshFlags,
+    /// Rest shape: `auto`, `uv` (panels in metres), `input`, or a mesh file with the same triangles
+    #[arg(long, default_value = "auto", value_name = "CHOICE")]
+    rest: String,
+    /// Stop after this many seconds with the best so far
+    #[arg(long, default_value_t = 300.0, value_name = "S")]
+    max_seconds: f64,
+    /// Write the result even if something is left
+    #[arg(long)]
+    keep_partial: bool,
+    /// Draw before and after into this PNG
+    #[arg(long, value_name = "PNG")]
+    picture: Option<PathBuf>,
+    /// Write the state after every step into this folder, as OBJ
+    #[arg(long, value_name = "DIR")]
+    trace: Option<PathBuf>,
+}
+
+/// Runs the command.
+pub fn run(flags: &Flags, session: &Session) -> Result<ExitCode, Failure> {
+    let inputs = Inputs::read(&flags.meshes, &flags.body, &flags.mesh, KeepSource::ForWriting, session)?;
+    let targets = targets(flags)?;
+    let start = Instant::now();
+    let mut workspace = analysis::Workspace::default();
+    let verdict = analysis::verdict(&inputs.assembly, &inputs.positions, &mut workspace);
+    let tangle = analysis::analyze(&inputs.assembly, &inputs.positions, &mut workspace);
+    let before = report(&inputs, &inputs.positions, &tangle, &verdict, start);
+
+    let (model, state) = build_model(flags, &inputs)?;
+    let cloth_count = model.topology.vertex_count();
+    let stretch_before = Spread::of_stretch(&model, &inputs.positions[..cloth_count]);
+    let patient = Patient {
+        model: model.clone(),
+        state,
+        assembly: inputs.assembly.clone(),
+        body_positions: inputs.positions[cloth_count..].to_vec(),
+    };
+    let outcome = if verdict.is_clean() {
+        Outcome::untouched(inputs.positions[..cloth_count].to_vec())
+    } else {
+        untangle(flags, &inputs, patient, start, session)?
+    };
+
+    let fixed = stored(&inputs, &outcome.positions, &targets);
+    let all: Vec<DVec3> = fixed
+        .iter()
+        .flat_map(|file| file.mesh.positions.iter())
+        .chain(&inputs.positions[cloth_count..])
+        .copied()
+        .collect();
+    let verdict_after = analysis::verdict(&inputs.assembly, &all, &mut workspace);
+    let tangle_after = analysis::analyze(&inputs.assembly, &all, &mut workspace);
+    let after = report(&inputs, &all, &tangle_after, &verdict_after, start);
+    let (moved_vertices, displacement) = Displacement::between(&inputs.positions[..cloth_count], &all[..cloth_count]);
+    let report = FixReport {
+        schema: "unsnarl.fix/1",
+        clean: after.clean,
+        before,
+        after,
+        steps: outcome.steps,
+        seconds: start.elapsed().as_secs_f64(),
+        moved_vertices,
+        displacement,
+        stretch: Spread::of_stretch(&model, &all[..cloth_count]),
+        stretch_before,
+        resolvers: outcome.resolvers,
+    };
+    if report.clean || flags.keep_partial {
+        write_all(flags, &targets, &fixed)?;
+    }
+    if let Some(path) = &flags.picture {
+        let picture = drawing::before_and_after(&inputs, (&tangle, &verdict), &all, (&tangle_after, &verdict_after));
+        unsnarl_io::write_atomically(path, &picture.encode_png()).map_err(Failure::input)?;
+    }
+    session.say(text(&report, flags).trim_end());
+    session.report(&report)?;
+    Ok(ExitCode::from(u8::from(!report.clean)))
+}
+
+/// The file to write for every garment.
+fn targets(flags: &Flags) -> Result<Vec<PathBuf>, Failure> {
+    let known = |path: &Path| {
+        Format::from_path(path).map(|_| ()).ok_or_else(|| {
+            Failure::usage(format!("{}: the name does not say a kind of mesh file, such as .obj", path.display()))
+        })
+    };
+    if let [_] = flags.meshes[..] {
+        known(&flags.output)?;
+        return Ok(vec![flags.output.clone()]);
+    }
+    let mut targets = Vec::new();
+    for mesh in &flags.meshes {
+        let name = mesh.file_name().ok_or_else(|| Failure::usage(format!("{}: not a file", mesh.display())))?;
+        let target = flags.output.join(name);
+        if targets.contains(&target) {
+            let name = name.to_string_lossy();
+            return Err(Failure::usage(format!("two garments are called {name}: give them different names")));
+        }
+        targets.push(target);
+    }
+    Ok(targets)
+}
+
+/// Cloth with its rest shapes, as the flags ask for them.
+fn build_model(flags: &Flags, inputs: &Inputs) -> Result<(Model, unsnarl::state::State), Failure> {
+    let rest_mesh = match flags.rest.as_str() {
+        "auto" | "uv" | "input" => None,
+        path => {
+            let options = ReadOptions { units: flags.mesh.units, up_axis: flags.mesh.up, ..ReadOptions::default() };
+            Some(mesh::read(Path::new(path), &options).map_err(Failure::input)?)
+        }
+    };
+    let mut cloths = Vec::new();
+    for (part, file) in inputs.assembly.parts().iter().zip(&inputs.files).take(inputs.garment_count) {
+        let mut cloth = Cloth::new(part.name.clone(), file.mesh.clone());
+        cloth.rest_angles = RestAngles::AsLoaded;
+        cloth.rest = match (&rest_mesh, flags.rest.as_str()) {
+            (Some(rest), path) => rest_of_mesh(rest, file, path)?,
+            (None, "input") => Rest::AsLoaded,
+            (None, "uv") => match &file.uv {
+                Some(uv) => Rest::Panels(uv.clone()),
+                None => return Err(Failure::usage(format!("{}: --rest uv, but it has no uv", part.name))),
+            },
+            (None, _) => inputs.rest_by_rule(file, &part.name)?,
+        };
+        cloths.push(cloth);
+    }
+    Model::build(&cloths).map_err(Failure::input)
+}
+
+fn rest_of_mesh(rest: &MeshFile, file: &MeshFile, path: &str) -> Result<Rest, Failure> {
+    if rest.mesh.triangles != file.mesh.triangles {
+        return Err(Failure::input(format!(
+            "{path}: its {} triangles are not those of the garment ({}); a rest mesh has the same triangles",
+            rest.mesh.triangles.len(),
+            file.mesh.triangles.len()
+        )));
+    }
+    let shape = |corners: &[u32; 3]| RestShape::from_world(corners.map(|corner| rest.mesh.positions[corner as usize]));
+    Ok(Rest::Shapes(rest.mesh.triangles.iter().map(shape).collect()))
+}
+
+fn untangle(
+    flags: &Flags,
+    inputs: &Inputs,
+    patient: Patient,
+    start: Instant,
+    session: &Session,
+) -> Result<Outcome, Failure> {
+    if let Some(folder) = &flags.trace {
+        std::fs::create_dir_all(folder)
+            .map_err(|error| Failure::input(format!("{}: cannot make this folder: {error}", folder.display())))?;
+    }
+    let bar = session.progress(0, "untangling");
+    let mut most_red = 0;
+    let mut trouble = None;
+    let outcome = fix::untangle(patient, &FixSettings::default(), &mut |progress: &Progress| {
+        let red = progress.tangle.colours.red_triangles.len() as u64;
+        most_red = most_red.max(red);
+        bar.set_length(most_red);
+        bar.set_position(most_red - red);
+        session.note(format!(
+            "step {}: {} contours, {} red vertices",
+            progress.step,
+            progress.tangle.contours.len(),
+            progress.tangle.colours.red_vertices.len()
+        ));
+        if let Some(folder) = &flags.trace {
+            trouble = write_step(folder, inputs, progress).err();
+        }
+        let out_of_time = start.elapsed().as_secs_f64() > flags.max_seconds;
+        if out_of_time || trouble.is_some() { Continue::No } else { Continue::Yes }
+    });
+    bar.finish_and_clear();
+    trouble.map_or(Ok(outcome), Err)
+}
+
+fn write_step(folder: &Path, inputs: &Inputs, progress: &Progress) -> Result<(), Failure> {
+    for (part, file) in inputs.assembly.parts().iter().zip(&inputs.files).take(inputs.garment_count) {
+        let positions = progress.positions[part.vertices.clone()].to_vec();
+        let stem = Path::new(&part.name).file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into());
+        let path = folder.join(format!("{stem}_{:05}.obj", progress.step));
+        mesh::write(&path, &file.with_positions(positions)).map_err(Failure::input)?;
+    }
+    Ok(())
+}
+
+/// The garments as their files will hold them: what is certified is what is written.
+fn stored(inputs: &Inputs, positions: &[DVec3], targets: &[PathBuf]) -> Vec<MeshFile> {
+    let garments = inputs.assembly.parts().iter().zip(&inputs.files).take(inputs.garment_count);
+    garments
+        .zip(targets)
+        .map(|((part, file), target)| {
+            let moved = file.with_positions(positions[part.vertices.clone()].to_vec());
+            match Format::from_path(target) {
+                Some(format) => moved.with_positions(moved.stored_positions(format)),
+                None => moved,
+            }
+        })
+        .collect()
+}
+
+fn write_all(flags: &Flags, targets: &[PathBuf], files: &[MeshFile]) -> Result<(), Failure> {
+    if flags.meshes.len() > 1 {
+        std::fs::create_dir_all(&flags.output)
+            .map_err(|error| Failure::input(format!("{}: cannot make this folder: {error}", flags.output.display())))?;
+    }
+    for (target, file) in targets.iter().zip(files) {
+        mesh::write(target, file).map_err(Failure::input)?;
+    }
+    Ok(())
+}
+
+fn report(inputs: &Inputs, positions: &[DVec3], tangle: &Tangle, verdict: &Verdict, start: Instant) -> CheckReport {
+    let mut workspace = analysis::Workspace::default();
+    let findings = Findings {
+        assembly: &inputs.assembly,
+        positions,
+        tangle,
+        verdict,
+        smallest_gap: analysis::smallest_gap(&inputs.assembly, positions, &mut workspace),
+        seconds: start.elapsed().as_secs_f64(),
+    };
+    CheckReport::new(&findings, |triangle| inputs.sheet_name(triangle))
+}
+
+fn text(report: &FixReport, flags: &Flags) -> String {
+    let counts = |check: &CheckReport| {
+        format!("{} triangle pairs meet in {} contours", check.intersecting_triangle_pairs, check.contours.len())
+    };
+    let verdict = if report.clean {
+        format!("CLEAN after {} steps, {:.1} s", report.steps, report.seconds)
+    } else {
+        format!("NOT CLEAN after {} steps, {:.1} s: {}", report.steps, report.seconds, counts(&report.after))
+    };
+    let mut lines = vec![format!("before: {}", counts(&report.before)), verdict];
+    for contour in report.after.contours.iter().take(10) {
+        let [x, y, z] = contour.center;
+        lines.push(format!(
+            "  left: {} near ({x:.3}, {y:.3}, {z:.3}), {:.4} m long, {} with {}",
+            contour.kind.name(),
+            contour.length,
+            contour.sheets[0],
+            contour.sheets[1]
+        ));
+    }
+    lines.push(format!(
+        "moved {} of {} vertices, at most {:.4} m; stretch up to {:.3} (99th percentile {:.3}, before {:.3})",
+        report.moved_vertices,
+        report.after.vertices,
+        report.displacement.max,
+        report.stretch.max,
+        report.stretch.p99,
+        report.stretch_before.p99
+    ));
+    if let Some(gap) = report.after.smallest_gap.filter(|_| report.clean) {
+        lines.push(format!("smallest gap: {gap:.3e} m"));
+    }
+    if report.clean || flags.keep_partial {
+        lines.push(format!("written: {}", flags.output.display()));
+    } else {
+        lines.push("nothing written; --keep-partial writes the best state".to_owned());
+    }
+    lines.join("\n")
+}
