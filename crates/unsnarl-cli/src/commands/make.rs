@@ -140,7 +140,9 @@ fn make_tortured(kind: Torture, name: &str, out: &Path, flags: &Flags) -> Result
     }
     let options = ReadOptions { units: flags.mesh.units, up_axis: flags.mesh.up, ..ReadOptions::default() };
     let file = mesh::read(garment, &options).map_err(Failure::input)?;
-    let tortured = file.with_positions(torture(&file.mesh.positions, kind, flags.seed));
+    let positions = torture(&file.mesh, kind, flags.seed)
+        .map_err(|error| Failure::input(format!("{}: {error}", garment.display())))?;
+    let tortured = file.with_positions(positions);
     mesh::write(out, &tortured).map_err(Failure::input)?;
     Ok(MakeReport {
         schema: "unsnarl.make/1",
