@@ -57,11 +57,62 @@ impl ContourKind {
     }
 }
 
+/// Which traces of a contour cross on the sheet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TraceCrossings {
+    itself: [bool; 2],
+    each_other: bool,
+}
+
+impl TraceCrossings {
+    /// Looks at every triangle that traces pass more than once.
+    pub fn find(topology: &Topology, positions: &[DVec3], contour: &Contour) -> Self {
+        let mut passages: Vec<Passage> = Vec::with_capacity(2 * contour.segments.len());
+        for (segment, triangles) in contour.segments.iter().enumerate() {
+            for trace in Trace::BOTH {
+                passages.push(Passage { triangle: triangles[trace.index()], segment, trace });
+            }
+        }
+        passages.sort_unstable();
+        let mut found = Self::default();
+        for group in passages.chunk_by(|a, b| a.triangle == b.triangle) {
+            for (at, &first) in group.iter().enumerate() {
+                for &second in &group[at + 1..] {
+                    let crossing = if first.trace == second.trace {
+                        &mut found.itself[first.trace.index()]
+                    } else {
+                        &mut found.each_other
+                    };
+                    *crossing = *crossing || passages_cross(topology, positions, contour, first, second);
+                }
+            }
+        }
+        found
+    }
+
+    /// Whether a trace crosses itself.
+    pub fn of_itself(self, trace: Trace) -> bool {
+        self.itself[trace.index()]
+    }
+
+    /// Whether the two traces cross each other.
+    pub fn of_each_other(self) -> bool {
+        self.each_other
+    }
+
+    /// Whether anything crosses.
+    pub fn any(self) -> bool {
+        self.each_other || self.itself != [false; 2]
+    }
+}
+
 /// The kind of a contour.
-pub fn classify(topology: &Topology, positions: &[DVec3], contour: &Contour) -> ContourKind {
+pub fn classify(contour: &Contour, crossings: TraceCrossings) -> ContourKind {
     use ContourEnd::{Boundary, Loop, NonManifold};
     match contour.ends {
-        None => classify_closed(topology, positions, contour),
+        None if crossings.of_each_other() => ContourKind::Cross,
+        None if crossings.any() => ContourKind::Eight,
+        None => ContourKind::Closed,
         Some([NonManifold(_), _] | [_, NonManifold(_)]) => ContourKind::Other,
         Some([Loop(_), Loop(_)]) => ContourKind::Ll,
         Some([Loop(_), Boundary(_)] | [Boundary(_), Loop(_)]) => ContourKind::Bli,
@@ -78,29 +129,30 @@ struct Passage {
     trace: Trace,
 }
 
-fn classify_closed(topology: &Topology, positions: &[DVec3], contour: &Contour) -> ContourKind {
-    let mut passages: Vec<Passage> = Vec::with_capacity(2 * contour.segments.len());
-    for (segment, triangles) in contour.segments.iter().enumerate() {
-        for trace in Trace::BOTH {
-            passages.push(Passage { triangle: triangles[trace.index()], segment, trace });
+/// Where a passage starts or ends.
+#[derive(Clone, Copy)]
+enum PassageEnd {
+    Crossing(ContourPoint),
+    Loop(VertexId),
+}
+
+impl PassageEnd {
+    fn is(self, other: Self) -> bool {
+        match (self, other) {
+            (Self::Crossing(p), Self::Crossing(q)) => p.edge == q.edge && p.triangle == q.triangle,
+            (Self::Loop(p), Self::Loop(q)) => p == q,
+            _ => false,
         }
     }
-    passages.sort_unstable();
-    let mut kind = ContourKind::Closed;
-    for group in passages.chunk_by(|a, b| a.triangle == b.triangle) {
-        for (at, &first) in group.iter().enumerate() {
-            for &second in &group[at + 1..] {
-                if !passages_cross(topology, positions, contour, first, second) {
-                    continue;
-                }
-                if first.trace != second.trace {
-                    return ContourKind::Cross;
-                }
-                kind = ContourKind::Eight;
-            }
-        }
-    }
-    kind
+}
+
+fn passage_ends(contour: &Contour, passage: Passage) -> [PassageEnd; 2] {
+    let points = contour.segment_points(passage.segment);
+    [0, 1].map(|at| match (points[at], contour.ends.map(|ends| ends[at])) {
+        (Some(point), _) => PassageEnd::Crossing(contour.points[point]),
+        (None, Some(ContourEnd::Loop(vertex))) => PassageEnd::Loop(vertex),
+        (None, _) => unreachable!("a segment without a point at one end comes from a loop vertex"),
+    })
 }
 
 /// Whether two passages through one triangle cross inside it: each separates the ends of the other.
@@ -109,23 +161,25 @@ fn classify_closed(topology: &Topology, positions: &[DVec3], contour: &Contour) 
 /// that plane".
 fn passages_cross(topology: &Topology, positions: &[DVec3], contour: &Contour, a: Passage, b: Passage) -> bool {
     let partner = |passage: Passage| contour.segments[passage.segment][passage.trace.other().index()];
-    let ends = |passage: Passage| contour.segment_points(passage.segment).map(|at| at.map(|at| contour.points[at]));
-    let same = |p: Option<ContourPoint>, q: Option<ContourPoint>| match (p, q) {
-        (Some(p), Some(q)) => p.edge == q.edge && p.triangle == q.triangle,
-        _ => false,
-    };
-    let (a_ends, b_ends) = (ends(a), ends(b));
-    if a_ends.iter().any(|&p| b_ends.iter().any(|&q| same(p, q))) {
+    let (a_ends, b_ends) = (passage_ends(contour, a), passage_ends(contour, b));
+    if a_ends.iter().any(|&p| b_ends.iter().any(|&q| p.is(q))) {
         return false;
     }
     separates(topology, positions, partner(a), b_ends) && separates(topology, positions, partner(b), a_ends)
 }
 
-/// Whether the plane of a triangle lies strictly between two contour points.
-fn separates(topology: &Topology, positions: &[DVec3], triangle: TriangleId, ends: [Option<ContourPoint>; 2]) -> bool {
-    let [Some(first), Some(second)] = ends else { return false };
-    let first = side_of_point(topology, positions, triangle, first);
-    first != Sign::Zero && side_of_point(topology, positions, triangle, second) == -first
+/// Whether the plane of a triangle lies strictly between two ends.
+fn separates(topology: &Topology, positions: &[DVec3], triangle: TriangleId, ends: [PassageEnd; 2]) -> bool {
+    let [first, second] = ends.map(|end| match end {
+        PassageEnd::Crossing(point) => side_of_point(topology, positions, triangle, point),
+        PassageEnd::Loop(vertex) => side_of_vertex(positions, topology.triangle(triangle), vertex),
+    });
+    first != Sign::Zero && second == -first
+}
+
+/// Zero for a corner of the triangle.
+fn side_of_vertex(positions: &[DVec3], corners: [VertexId; 3], vertex: VertexId) -> Sign {
+    if corners.contains(&vertex) { Sign::Zero } else { perturbed_sign(positions, corners, vertex) }
 }
 
 /// On which side of a triangle's plane a contour point lies.
@@ -136,8 +190,7 @@ fn separates(topology: &Topology, positions: &[DVec3], triangle: TriangleId, end
 fn side_of_point(topology: &Topology, positions: &[DVec3], plane: TriangleId, point: ContourPoint) -> Sign {
     let corners = topology.triangle(plane);
     let ends = topology.edge(point.edge);
-    let sides =
-        ends.map(|end| if corners.contains(&end) { Sign::Zero } else { perturbed_sign(positions, corners, end) });
+    let sides = ends.map(|end| side_of_vertex(positions, corners, end));
     match sides {
         [Sign::Zero, other] | [other, Sign::Zero] => other,
         [first, second] if first == second => first,

@@ -12,6 +12,8 @@
 pub mod assembly;
 pub mod colour;
 pub mod contour;
+mod flood;
+pub mod inside;
 pub mod kind;
 pub mod region;
 pub mod report;
@@ -74,11 +76,15 @@ pub fn analyze(assembly: &Assembly, positions: &[DVec3], workspace: &mut Workspa
     if pairs.is_empty() {
         return Tangle::default();
     }
-    let contours: Vec<TangledContour> = contour::trace(topology, positions, &pairs)
+    let contours = contour::trace(topology, positions, &pairs);
+    let insides = inside::BodyInsides::new(assembly, positions, &contours);
+    let around = region::Surroundings { assembly, positions, insides: &insides };
+    let contours: Vec<TangledContour> = contours
         .into_iter()
         .map(|contour| {
-            let kind = kind::classify(topology, positions, &contour);
-            let regions = region::regions(assembly, positions, &contour, kind);
+            let crossings = kind::TraceCrossings::find(topology, positions, &contour);
+            let kind = kind::classify(&contour, crossings);
+            let regions = region::regions(&around, &contour, kind, crossings);
             TangledContour { contour, kind, regions }
         })
         .collect();

@@ -1,21 +1,23 @@
 //! What a contour cuts off: floods that start on both sides of its traces and advance in step.
 //!
-//! A trace cuts the mesh edges that it crosses an odd number of times. From the ends of those edges, floods spread along
+//! A curve cuts the mesh edges that it crosses an odd number of times. From the ends of those edges, floods spread along
 //! the other edges; the smallest advances first, floods that meet become one, and all stop when only the largest is
 //! still running. What the finished ones hold is cut off, and is never larger than what is left. If everything merged,
-//! the trace does not divide its sheet. Cost grows with what is cut off, not with the garment. (Baraff, Witkin and Kass
+//! the curve does not divide its sheet. Cost grows with what is cut off, not with the garment. (Baraff, Witkin and Kass
 //! 2003, 5.4; Cha 2022, 3.1)
 //!
-//! A trace on cloth that crosses a closed body cuts off what is inside the body, larger or not.
-//! Loop vertices lie on the cut: no flood enters them.
+//! A curve that does not cross itself has two sides and two floods. One that does has more sides, and every end of a cut
+//! edge starts a flood of its own. The two traces of a contour between loop vertices are one closed curve, which rounds
+//! the loop vertices (and crosses itself where both are one); they lie on it and are never cut off. Cloth that crosses a closed body is cut off where it
+//! is inside the body, larger or not.
 
 use super::assembly::{Assembly, PartKind};
 use super::contour::{Contour, ContourEnd, Trace};
-use super::kind::ContourKind;
+use super::flood::Flood;
+use super::inside::BodyInsides;
+use super::kind::{ContourKind, TraceCrossings};
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::collections::VecDeque;
-use unsnarl_geometry::predicates::{IndexedPoint, Side, side_of_plane};
-use unsnarl_geometry::{DVec3, EdgeId, Topology, VertexId};
+use unsnarl_geometry::{DVec3, EdgeId, Topology, TriangleId, VertexId};
 
 /// Whether traces divide their sheet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,15 +68,30 @@ impl ContourRegions {
     }
 }
 
+/// What the regions of contours are found from.
+pub struct Surroundings<'a> {
+    /// All meshes.
+    pub assembly: &'a Assembly,
+    /// Where they are.
+    pub positions: &'a [DVec3],
+    /// Which cloth is inside which body.
+    pub insides: &'a BodyInsides,
+}
+
 /// What a contour cuts off.
-pub fn regions(assembly: &Assembly, positions: &[DVec3], contour: &Contour, kind: ContourKind) -> ContourRegions {
-    let cut_along = |trace: Trace| cut_along_trace(assembly, positions, contour, kind, trace);
+pub fn regions(
+    around: &Surroundings<'_>,
+    contour: &Contour,
+    kind: ContourKind,
+    crossings: TraceCrossings,
+) -> ContourRegions {
+    let cut_along = |trace: Trace| cut_along_trace(around, contour, crossings, trace);
     let cuts = match (kind, contour.ends) {
         (ContourKind::Closed | ContourKind::Eight | ContourKind::Cross, _) => {
             Trace::BOTH.into_iter().filter_map(cut_along).collect()
         }
         (ContourKind::Bbii, Some([ContourEnd::Boundary(trace), _])) => cut_along(trace).into_iter().collect(),
-        (ContourKind::Ll, _) => vec![cut_along_loop(assembly.topology(), positions, contour)],
+        (ContourKind::Ll, _) => vec![cut_along_loop(around, contour, crossings)],
         _ => Vec::new(),
     };
     ContourRegions { cuts }
@@ -82,44 +99,78 @@ pub fn regions(assembly: &Assembly, positions: &[DVec3], contour: &Contour, kind
 
 /// The cut along one trace; `None` on a body, which is never cut.
 fn cut_along_trace(
-    assembly: &Assembly,
-    positions: &[DVec3],
+    around: &Surroundings<'_>,
     contour: &Contour,
-    kind: ContourKind,
+    crossings: TraceCrossings,
     trace: Trace,
 ) -> Option<Cut> {
-    let part_of = |trace: Trace| &assembly.parts()[assembly.part_of_triangle(contour.segments[0][trace.index()])];
-    if part_of(trace).kind == PartKind::Body {
+    let assembly = around.assembly;
+    let part_of = |trace: Trace| assembly.part_of_triangle(contour.segments[0][trace.index()]);
+    if assembly.parts()[part_of(trace)].kind == PartKind::Body {
         return None;
     }
-    let topology = assembly.topology();
-    let mut sides = TraceSides::along(topology, contour, trace);
+    let curve = crossed_edges(contour, trace);
     let other = part_of(trace.other());
-    if other.kind == PartKind::Body && other.is_closed {
-        let inside = inside_body(topology, positions, contour, trace);
-        let outside = sides.seeds.concat().into_iter().filter(|vertex| !inside.contains(vertex)).collect();
-        let mut flood = Flood::new(topology, &sides.cut_edges, &[], vec![inside.clone(), outside]);
-        let kept = flood.finish_first(|_| 1.0);
-        return Some(Cut::new(CutTraces::One(trace), [kept.clone(), kept]));
+    if assembly.parts()[other].kind == PartKind::Body && assembly.parts()[other].is_closed {
+        let inside = around.insides.reached_from(assembly.topology(), other, &curve);
+        return Some(Cut::new(CutTraces::One(trace), [Some(inside.clone()), Some(inside)]));
     }
-    if kind == ContourKind::Eight {
-        sides.seeds = sides.seeds.concat().into_iter().map(|seed| vec![seed]).collect();
+    let mut sides = CurveSides::along(assembly.topology(), &curve);
+    if crossings.of_itself(trace) {
+        sides.start_apart();
     }
-    Some(Cut::flooded(CutTraces::One(trace), topology, positions, &sides, &[]))
+    Some(Cut::flooded(CutTraces::One(trace), around, &sides, &[]))
 }
 
 /// The cut along both traces of a contour from loop vertex to loop vertex.
-fn cut_along_loop(topology: &Topology, positions: &[DVec3], contour: &Contour) -> Cut {
-    let mut sides = TraceSides::along(topology, contour, Trace::First);
-    let second = TraceSides::along(topology, contour, Trace::Second);
-    for edge in second.cut_edges {
-        if !sides.cut_edges.remove(&edge) {
-            sides.cut_edges.insert(edge);
-        }
+fn cut_along_loop(around: &Surroundings<'_>, contour: &Contour, crossings: TraceCrossings) -> Cut {
+    let topology = around.assembly.topology();
+    let loop_vertices: Vec<VertexId> = contour.loop_vertices().collect();
+    let [first, second] = Trace::BOTH.map(|trace| crossed_edges(contour, trace));
+    if crossings.any() || loop_vertices[0] == loop_vertices[1] {
+        let mut sides = CurveSides::along(topology, &[first, second].concat());
+        sides.start_apart();
+        return Cut::flooded(CutTraces::Both, around, &sides, &loop_vertices);
     }
-    sides.seeds.extend(second.seeds);
-    let blocked: Vec<VertexId> = contour.loop_vertices().collect();
-    Cut::flooded(CutTraces::Both, topology, positions, &sides, &blocked)
+    let ends = [contour.segments.first(), contour.segments.last()].map(|pair| *pair.expect("a contour has segments"));
+    let [&start, &end] = [&loop_vertices[0], &loop_vertices[1]];
+    let (Some(turn), Some(back)) =
+        (edges_around(topology, end, ends[1]), edges_around(topology, start, [ends[0][1], ends[0][0]]))
+    else {
+        return Cut::new(CutTraces::Both, [None, None]);
+    };
+    let curve: Vec<EdgeId> = first.into_iter().chain(turn).chain(second.into_iter().rev()).chain(back).collect();
+    let mut cut = Cut::flooded(CutTraces::Both, around, &CurveSides::along(topology, &curve), &loop_vertices);
+    for vertices in [&mut cut.smaller_by_area, &mut cut.smaller_by_count] {
+        vertices.retain(|vertex| !loop_vertices.contains(vertex));
+    }
+    cut
+}
+
+/// The edges that a trace crosses, in walking order.
+fn crossed_edges(contour: &Contour, trace: Trace) -> Vec<EdgeId> {
+    contour.points.iter().filter(|point| point.edge_trace == trace).map(|point| point.edge).collect()
+}
+
+/// The edges between two triangles at a vertex, walking around it; `None` if a boundary is in the way both ways.
+fn edges_around(topology: &Topology, vertex: VertexId, [from, to]: [TriangleId; 2]) -> Option<Vec<EdgeId>> {
+    let spokes = |triangle: TriangleId| {
+        topology.triangle_edges(triangle).into_iter().filter(move |&edge| topology.edge(edge).contains(&vertex))
+    };
+    spokes(from).find_map(|first| {
+        let (mut triangle, mut edge) = (from, first);
+        let mut passed = Vec::new();
+        while triangle != to {
+            passed.push(edge);
+            let &[left, right] = topology.edge_triangles(edge) else { return None };
+            triangle = if left == triangle { right } else { left };
+            if triangle == from {
+                return None;
+            }
+            edge = spokes(triangle).find(|&spoke| spoke != edge)?;
+        }
+        Some(passed)
+    })
 }
 
 impl Cut {
@@ -133,16 +184,15 @@ impl Cut {
         }
     }
 
-    fn flooded(
-        traces: CutTraces,
-        topology: &Topology,
-        positions: &[DVec3],
-        sides: &TraceSides,
-        blocked: &[VertexId],
-    ) -> Self {
+    /// Loop vertices weigh nothing; where the curve crosses itself they are blocked as well.
+    fn flooded(traces: CutTraces, around: &Surroundings<'_>, sides: &CurveSides, loop_vertices: &[VertexId]) -> Self {
+        let topology = around.assembly.topology();
+        let blocked = if sides.start == Start::Apart { loop_vertices } else { &[] };
         let flood = || Flood::new(topology, &sides.cut_edges, blocked, sides.seeds.clone());
-        let by_area = flood().finish_all_but_largest(|vertex| vertex_area(topology, positions, vertex));
-        let by_count = flood().finish_all_but_largest(|_| 1.0);
+        let by_area = flood().finish_all_but_largest(|vertex| {
+            if loop_vertices.contains(&vertex) { 0.0 } else { vertex_area(topology, around.positions, vertex) }
+        });
+        let by_count = flood().finish_all_but_largest(|vertex| if loop_vertices.contains(&vertex) { 0.0 } else { 1.0 });
         Self::new(traces, [by_area, by_count])
     }
 }
@@ -155,39 +205,50 @@ fn vertex_area(topology: &Topology, positions: &[DVec3], vertex: VertexId) -> f6
     topology.vertex_triangles(vertex).iter().map(|&triangle| area(topology.triangle(triangle)) / 6.0).sum()
 }
 
-/// The edges that a trace cuts and the vertices on its two sides.
-struct TraceSides {
+/// The edges that a curve cuts and the vertices on its sides.
+struct CurveSides {
     cut_edges: FxHashSet<EdgeId>,
     seeds: Vec<Vec<VertexId>>,
+    start: Start,
 }
 
-impl TraceSides {
-    /// Walks the trace, carrying along which end of each crossed edge is left and which is right.
+/// How floods start.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Start {
+    /// One on the left and one on the right.
+    TwoSides,
+    /// One at each end of each cut edge.
+    Apart,
+}
+
+impl CurveSides {
+    /// Follows the curve from edge to edge, carrying along which end is left and which is right.
     ///
     /// Along one edge the sides alternate, so of an odd number of crossings the majority tells the sides of its ends; an
     /// even number leaves its ends on one side, and the edge is not cut.
-    fn along(topology: &Topology, contour: &Contour, trace: Trace) -> Self {
+    fn along(topology: &Topology, curve: &[EdgeId]) -> Self {
         let mut smaller_end_is_left: FxHashMap<EdgeId, (usize, usize)> = FxHashMap::default();
         let mut order: Vec<EdgeId> = Vec::new();
         let mut last: Option<(EdgeId, VertexId, VertexId)> = None;
-        for point in contour.points.iter().filter(|point| point.edge_trace == trace) {
-            let ends = topology.edge(point.edge);
+        for &edge in curve {
+            let ends = topology.edge(edge);
             let (left, right) = match last {
                 None => (ends[0], ends[1]),
-                Some((edge, left, right)) if edge == point.edge => (right, left),
+                Some((before, left, right)) if before == edge => (right, left),
                 Some((_, left, right)) => {
                     let other = |kept: VertexId| if ends[0] == kept { ends[1] } else { ends[0] };
                     if ends.contains(&left) { (left, other(left)) } else { (other(right), right) }
                 }
             };
-            last = Some((point.edge, left, right));
-            let votes = smaller_end_is_left.entry(point.edge).or_insert_with(|| {
-                order.push(point.edge);
+            last = Some((edge, left, right));
+            let votes = smaller_end_is_left.entry(edge).or_insert_with(|| {
+                order.push(edge);
                 (0, 0)
             });
             if left == ends[0] { votes.0 += 1 } else { votes.1 += 1 }
         }
-        let mut sides = Self { cut_edges: FxHashSet::default(), seeds: vec![Vec::new(), Vec::new()] };
+        let mut sides =
+            Self { cut_edges: FxHashSet::default(), seeds: vec![Vec::new(), Vec::new()], start: Start::TwoSides };
         for edge in order {
             let (left_votes, right_votes) = smaller_end_is_left[&edge];
             if (left_votes + right_votes) % 2 == 0 {
@@ -203,160 +264,10 @@ impl TraceSides {
         }
         sides
     }
-}
 
-/// The ends of the crossed cloth edges that lie inside the body: on the negative side of the body's triangle there.
-fn inside_body(topology: &Topology, positions: &[DVec3], contour: &Contour, trace: Trace) -> Vec<VertexId> {
-    let mut votes: FxHashMap<VertexId, i32> = FxHashMap::default();
-    let mut order = Vec::new();
-    let at = |vertex: VertexId| IndexedPoint { vertex, position: positions[vertex.index()] };
-    for point in contour.points.iter().filter(|point| point.edge_trace == trace) {
-        let [a, b, c] = topology.triangle(point.triangle).map(at);
-        for end in topology.edge(point.edge) {
-            let vote = votes.entry(end).or_insert_with(|| {
-                order.push(end);
-                0
-            });
-            // A point below a counter-clockwise triangle has positive orientation.
-            *vote += if side_of_plane(a, b, c, at(end)) == Side::Positive { 1 } else { -1 };
-        }
-    }
-    order.into_iter().filter(|vertex| votes[vertex] > 0).collect()
-}
-
-/// Floods over the vertices, one per group of seeds.
-struct Flood<'a> {
-    topology: &'a Topology,
-    cut_edges: &'a FxHashSet<EdgeId>,
-    blocked: &'a [VertexId],
-    owner: FxHashMap<VertexId, usize>,
-    pools: Vec<Pool>,
-}
-
-/// What one flood holds. A pool that merged into another is empty and points to it.
-#[derive(Default)]
-struct Pool {
-    merged_into: Option<usize>,
-    members: Vec<VertexId>,
-    front: VecDeque<VertexId>,
-    weight: f64,
-    finished: bool,
-}
-
-impl<'a> Flood<'a> {
-    fn new(
-        topology: &'a Topology,
-        cut_edges: &'a FxHashSet<EdgeId>,
-        blocked: &'a [VertexId],
-        groups: Vec<Vec<VertexId>>,
-    ) -> Self {
-        let mut flood = Self { topology, cut_edges, blocked, owner: FxHashMap::default(), pools: Vec::new() };
-        for group in groups {
-            let pool = flood.pools.len();
-            flood.pools.push(Pool::default());
-            for seed in group {
-                flood.claim(pool, seed);
-            }
-        }
-        flood
-    }
-
-    /// Advances the smallest flood until only the largest is unfinished; `None` if all became one.
-    fn finish_all_but_largest(&mut self, weight: impl Fn(VertexId) -> f64) -> Option<Vec<VertexId>> {
-        self.weigh_seeds(&weight);
-        let seeded = self.pools.iter().filter(|pool| !pool.members.is_empty()).count();
-        loop {
-            let running = self.running();
-            let [smallest, _, ..] = running[..] else { break };
-            self.advance(smallest, &weight);
-        }
-        let alone = self.pools.iter().filter(|pool| !pool.members.is_empty()).count() <= 1;
-        if seeded > 1 && alone {
-            return None;
-        }
-        let mut cut_off: Vec<VertexId> =
-            self.pools.iter_mut().filter(|pool| pool.finished).flat_map(|pool| pool.members.drain(..)).collect();
-        cut_off.sort_unstable();
-        Some(cut_off)
-    }
-
-    /// Runs the first flood to its end; `None` if it meets another.
-    fn finish_first(&mut self, weight: impl Fn(VertexId) -> f64) -> Option<Vec<VertexId>> {
-        while !self.pools[0].finished && self.pools[0].merged_into.is_none() {
-            self.advance(0, &weight);
-        }
-        let met = self.pools[0].merged_into.is_some() || self.pools.iter().any(|pool| pool.merged_into == Some(0));
-        let mut members = std::mem::take(&mut self.pools[0].members);
-        members.sort_unstable();
-        (!met).then_some(members)
-    }
-
-    fn weigh_seeds(&mut self, weight: &impl Fn(VertexId) -> f64) {
-        for pool in &mut self.pools {
-            pool.weight = pool.members.iter().map(|&vertex| weight(vertex)).sum();
-        }
-    }
-
-    /// The unfinished floods, the smallest first.
-    fn running(&self) -> Vec<usize> {
-        let mut running: Vec<usize> = (0..self.pools.len())
-            .filter(|&pool| !self.pools[pool].finished && !self.pools[pool].members.is_empty())
-            .collect();
-        running.sort_by(|&a, &b| self.pools[a].weight.total_cmp(&self.pools[b].weight).then(a.cmp(&b)));
-        running
-    }
-
-    /// Takes one vertex from a flood's front and claims its neighbours.
-    fn advance(&mut self, pool: usize, weight: &impl Fn(VertexId) -> f64) {
-        let Some(vertex) = self.pools[pool].front.pop_front() else {
-            self.pools[pool].finished = true;
-            return;
-        };
-        let topology = self.topology;
-        let mut pool = pool;
-        for &edge in topology.vertex_edges(vertex) {
-            if self.cut_edges.contains(&edge) {
-                continue;
-            }
-            let neighbour = topology.other_end(edge, vertex);
-            let (holder, is_new) = self.claim(pool, neighbour);
-            pool = holder;
-            if is_new {
-                self.pools[pool].weight += weight(neighbour);
-            }
-        }
-    }
-
-    /// Gives a vertex to a flood, or merges the flood with the one that has it. Returns the flood that has it now.
-    fn claim(&mut self, pool: usize, vertex: VertexId) -> (usize, bool) {
-        if self.blocked.contains(&vertex) {
-            return (pool, false);
-        }
-        let Some(&claimed) = self.owner.get(&vertex) else {
-            self.owner.insert(vertex, pool);
-            self.pools[pool].members.push(vertex);
-            self.pools[pool].front.push_back(vertex);
-            return (pool, true);
-        };
-        let holder = self.root(claimed);
-        if holder == pool {
-            return (pool, false);
-        }
-        let (kept, gone) = (holder.min(pool), holder.max(pool));
-        let absorbed = std::mem::take(&mut self.pools[gone]);
-        self.pools[gone].merged_into = Some(kept);
-        let pool = &mut self.pools[kept];
-        pool.finished = false;
-        pool.members.extend(absorbed.members);
-        pool.front.extend(absorbed.front);
-        pool.weight += absorbed.weight;
-        (kept, false)
-    }
-
-    fn root(&self, mut pool: usize) -> usize {
-        while let Some(next) = self.pools[pool].merged_into {
-            pool = next;
-        }
-        pool
+    /// Lets every end of a cut edge start a flood of its own.
+    fn start_apart(&mut self) {
+        self.seeds = self.seeds.concat().into_iter().map(|seed| vec![seed]).collect();
+        self.start = Start::Apart;
     }
 }
