@@ -1,0 +1,225 @@
+//! Makes damaged files out of a small corpus and looks at what readers do with them.
+//!
+//! Damage is drawn from a seeded generator, so a run can be repeated. Inputs that get an answer not seen before join
+//! the pool from which later ones are made.
+//!
+//! Checked for every input: no panic. For every mesh that comes out: a topology can be built of it, nothing in it is
+//! refused, writing it unchanged gives the same bytes, and writing it moved gives a file that reads back as told.
+
+use std::collections::HashSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::time::{Duration, Instant};
+use unsnarl_geometry::{DVec3, Topology};
+use unsnarl_io::mesh::{self, Format, KeepSource, MeshFile, ReadOptions, Severity, StlEncoding, Weld};
+
+/// What is fuzzed: the mesh readers.
+pub const READERS: &[(&str, Format)] = &[
+    ("obj", Format::Obj),
+    ("ply", Format::Ply),
+    ("stl", Format::Stl(StlEncoding::Binary)),
+    ("off", Format::Off),
+    ("gltf", Format::Gltf),
+    ("glb", Format::Glb),
+    ("usda", Format::Usda),
+];
+
+/// A small, fast generator of random numbers (splitmix64).
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    pub fn below(&mut self, bound: usize) -> usize {
+        (self.next() % bound.max(1) as u64) as usize
+    }
+}
+
+/// Words that readers may trip over.
+const WORDS: &[&str] = &[
+    "0", "-1", "1", "3", "255", "65536", "4294967295", "4294967296", "-9223372036854775808", "99999999999999999999",
+    "1e400", "-1e31", "1e-320", "nan", "-inf", "inf", " ", "\n", "\r", "\\\n", "/", "//", "#", "\0", "\u{fffd}",
+    "f ", "v ", "vt ", "g ", "l ", "stitch ", "usemtl ", "element vertex ", "element face ", "property list uchar int ",
+    "property double x", "end_header\n", "format binary_big_endian 1.0\n", "facet", "endfacet", "solid ", "vertex ",
+    "OFF", "COFF", "{", "}", "[", "]", "(", ")", "\"", "\"\"\"", "@", "<", ":", ",", "null", "\"count\":", "\"sparse\":",
+    "\"byteStride\":", "\"byteOffset\":", "\"mode\":5,", "def Mesh \"m\" {", "points.timeSamples = {", "variantSet ",
+    "xformOp:rotateXYZ", "!invert!", "None", "interpolation = \"vertex\"",
+];
+
+/// Damages a file in one to eight ways.
+pub fn damaged(seed: &[u8], pool: &[Vec<u8>], random: &mut Random) -> Vec<u8> {
+    const LONGEST: usize = 1 << 14;
+    let mut bytes = seed.to_vec();
+    for _ in 0..=random.below(8) {
+        let at = random.below(bytes.len() + 1);
+        let reach = 1 + random.below(64);
+        let end = (at + 1 + random.below(reach)).min(bytes.len());
+        match random.below(10) {
+            0 if at < bytes.len() => bytes[at] ^= 1 << random.below(8),
+            1 if at < bytes.len() => bytes[at] = random.next() as u8,
+            2 => drop(bytes.drain(at.min(end)..end)),
+            3 => {
+                let copy = bytes[at.min(end)..end].to_vec();
+                let place = random.below(bytes.len() + 1);
+                bytes.splice(place..place, copy);
+            }
+            4 => bytes.truncate(at),
+            5 => {
+                let other = &pool[random.below(pool.len())];
+                let start = random.below(other.len() + 1);
+                let stop = (start + random.below(128)).min(other.len());
+                bytes.splice(at.min(end)..end, other[start..stop].iter().copied());
+            }
+            6 | 7 => replace_number(&mut bytes, random),
+            8 => drop(bytes.splice(at.min(end)..end, WORDS[random.below(WORDS.len())].bytes())),
+            _ => drop(bytes.splice(at..at, WORDS[random.below(WORDS.len())].bytes())),
+        }
+        bytes.truncate(LONGEST);
+    }
+    bytes
+}
+
+/// Puts another number in the place of one of the file's own.
+fn replace_number(bytes: &mut Vec<u8>, random: &mut Random) {
+    let start = random.below(bytes.len() + 1);
+    let Some(offset) = bytes[start..].iter().position(u8::is_ascii_digit) else { return };
+    let at = start + offset;
+    let length = bytes[at..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let word = match random.below(3) {
+        0 => WORDS[random.below(16)].to_owned(),
+        1 => random.below(300).to_string(),
+        _ => (random.next() >> random.below(64)).to_string(),
+    };
+    bytes.splice(at..at + length, word.bytes());
+}
+
+/// What came of a run.
+#[derive(Default)]
+pub struct Tally {
+    pub inputs: u64,
+    pub meshes: u64,
+    pub answers: usize,
+    pub slowest: Duration,
+    /// The first few inputs that a reader panicked on or that broke a promise, and why.
+    pub failures: Vec<(Vec<u8>, String)>,
+}
+
+/// Feeds damaged files to one reader until the count or the time is up.
+pub fn run(format: Format, corpus: &[Vec<u8>], seed: u64, count: u64, time: Duration) -> Tally {
+    let mut random = Random(seed);
+    let mut pool = corpus.to_vec();
+    let mut seen = HashSet::new();
+    let mut tally = Tally::default();
+    let start = Instant::now();
+    while tally.inputs < count && (tally.inputs % 64 != 0 || start.elapsed() < time) {
+        let base = &pool[random.below(pool.len())];
+        let bytes = damaged(base, &pool, &mut random);
+        let thorough = random.below(4) == 0;
+        let before = Instant::now();
+        let outcome = catch_unwind(AssertUnwindSafe(|| examine(format, &bytes, thorough)));
+        tally.slowest = tally.slowest.max(before.elapsed());
+        tally.inputs += 1;
+        let answer = match outcome {
+            Ok(Ok(answer)) => answer,
+            Ok(Err(broken)) => {
+                tally.failures.push((bytes, broken));
+                continue;
+            }
+            Err(panic) => {
+                let text = panic.downcast_ref::<String>().cloned();
+                let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
+                tally.failures.push((bytes, format!("panic: {}", text.unwrap_or_default())));
+                continue;
+            }
+        };
+        tally.meshes += u64::from(answer.starts_with("mesh"));
+        if seen.insert(answer) && pool.len() < 4000 {
+            pool.push(bytes);
+        }
+        if tally.failures.len() > 20 {
+            break;
+        }
+    }
+    tally.answers = seen.len();
+    tally
+}
+
+/// Reads a file and checks what comes out. The answer in words, with its numbers left out; or the promise that broke.
+fn examine(format: Format, bytes: &[u8], thorough: bool) -> Result<String, String> {
+    let options = ReadOptions { weld: Weld::Never, ..ReadOptions::default() };
+    match mesh::read_bytes(format, "x", bytes.to_vec(), &options) {
+        Err(error) => {
+            let text = error.to_string();
+            if text.contains('\n') {
+                return Err(format!("the message has two lines: {text}"));
+            }
+            Ok(text.chars().filter(|letter| letter.is_ascii_alphabetic() || *letter == ' ').collect())
+        }
+        Ok(file) => {
+            if thorough {
+                check_mesh(format, bytes, &file)?;
+                let welded = ReadOptions { weld: Weld::Always, keep_source: KeepSource::Forget, ..options };
+                let _ = mesh::read_bytes(format, "x", bytes.to_vec(), &welded);
+            }
+            let findings: Vec<&str> = mesh::inspect(&file).iter().map(|finding| finding.kind.name()).collect();
+            let sizes = [file.mesh.positions.len(), file.mesh.triangles.len(), file.groups.names.len()];
+            Ok(format!("mesh {findings:?} {:?} {}", sizes.map(usize::ilog2_or_zero), file.uv.is_some()))
+        }
+    }
+}
+
+trait Log2 {
+    fn ilog2_or_zero(self) -> u32;
+}
+
+impl Log2 for usize {
+    fn ilog2_or_zero(self) -> u32 {
+        self.checked_ilog2().map_or(0, |log| log + 1)
+    }
+}
+
+fn check_mesh(format: Format, bytes: &[u8], file: &MeshFile) -> Result<(), String> {
+    Topology::new(file.mesh.positions.len(), &file.mesh.triangles).map_err(|error| error.to_string())?;
+    if let Some(finding) = mesh::inspect(file).iter().find(|finding| finding.severity() == Severity::Refusal) {
+        return Err(format!("a refused mesh was read: {finding}"));
+    }
+    let format = if let Format::Stl(_) = format { file.format } else { format };
+    if mesh::encode(format, file) != bytes {
+        return Err("an unchanged mesh was written differently".into());
+    }
+    let moved: Vec<DVec3> = file.mesh.positions.iter().map(|&position| position * 0.75).collect();
+    let moved = file.with_positions(moved);
+    let options = ReadOptions { weld: Weld::Never, ..ReadOptions::default() };
+    let again = mesh::read_bytes(format, "x", mesh::encode(format, &moved), &options)
+        .map_err(|error| format!("a moved mesh does not read back: {error}"))?;
+    let from_scratch = again.mesh.positions.len() != file.mesh.positions.len();
+    if !from_scratch && again.mesh.positions != moved.stored_positions(format) {
+        return Err("a moved mesh reads back at other positions than told".into());
+    }
+    let obj = mesh::read_bytes(Format::Obj, "x", mesh::encode(Format::Obj, &moved), &options)
+        .map_err(|error| format!("the mesh does not go through OBJ: {error}"))?;
+    if obj.mesh.triangles.len() != file.mesh.triangles.len() {
+        return Err("triangles were lost on the way through OBJ".into());
+    }
+    for other in Format::ALL {
+        mesh::encode(*other, file);
+    }
+    Ok(())
+}
+
+/// The files of the corpus with an extension.
+pub fn corpus(folder: &Path, extension: &str) -> Vec<Vec<u8>> {
+    let mut paths: Vec<_> = std::fs::read_dir(folder)
+        .expect("the corpus is part of the project")
+        .filter_map(|entry| entry.ok().map(|entry| entry.path()))
+        .filter(|path| path.extension().is_some_and(|own| own == extension))
+        .collect();
+    paths.sort();
+    paths.iter().map(|path| std::fs::read(path).expect("the corpus can be read")).collect()
+}
