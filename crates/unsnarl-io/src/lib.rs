@@ -1,7 +1,11 @@
 //! The only crate that knows formats.
 
+pub mod cache;
+pub mod export;
+pub mod garment_file;
 pub mod mesh;
 pub mod picture;
+pub mod scene_file;
 
 use std::io::Write;
 use std::path::Path;

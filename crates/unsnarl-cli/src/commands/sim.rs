@@ -1,0 +1,279 @@
+//! `unsnarl sim`: simulate a scene into a cache, frame by frame.
+
+use crate::session::{Failure, Session};
+use clap::Args;
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use unsnarl::report::FrameReport;
+use unsnarl::simulation::{Flow, Simulation};
+use unsnarl::step::Stage;
+use unsnarl_geometry::{Aabb, DVec3};
+use unsnarl_io::cache::Cache;
+use unsnarl_io::picture::{MeshStyle, Picture, View, Wireframe};
+use unsnarl_io::scene_file::{self, Scene};
+
+/// Simulate a scene into a cache: one file per frame.
+///
+/// Exit status: 0 done, 1 stopped early, 2 unusable input.
+#[derive(Args)]
+#[command(
+    after_help = "Example:\n  unsnarl sim scenes/hanging_sheet.toml -o hanging --set scene.frames=24 --picture hanging.png"
+)]
+pub struct Flags {
+    /// The scene: a TOML file
+    #[arg(value_name = "SCENE", required_unless_present = "schema")]
+    scene: Option<PathBuf>,
+    /// The folder to write
+    #[arg(short, long, value_name = "CACHE", required_unless_present = "schema")]
+    output: Option<PathBuf>,
+    /// Go on where a stopped or killed run ended
+    #[arg(long)]
+    resume: bool,
+    /// With --resume: go on from this frame; the scene may have been edited
+    #[arg(long, value_name = "FRAME", requires = "resume")]
+    from: Option<u32>,
+    /// Change the scene: a path such as settings.time.step, `=`, and a TOML value
+    #[arg(long = "set", value_name = "PATH=VALUE")]
+    changes: Vec<String>,
+    /// Draw the last frame into this PNG
+    #[arg(long, value_name = "PNG")]
+    picture: Option<PathBuf>,
+    /// Print the JSON schema of scene files and do nothing else
+    #[arg(long)]
+    schema: bool,
+}
+
+#[derive(Serialize)]
+struct FrameLine {
+    frame: u32,
+    time: f64,
+    seconds: f64,
+    stages: StageSeconds,
+    #[serde(flatten)]
+    report: FrameReport,
+}
+
+#[derive(Clone, Copy, Default, Serialize)]
+struct StageSeconds {
+    bodies: f64,
+    propose: f64,
+    contact: f64,
+    finish: f64,
+}
+
+#[derive(Serialize)]
+struct SimReport {
+    schema: &'static str,
+    finished: bool,
+    first_frame: u32,
+    last_frame: u32,
+    vertices: usize,
+    triangles: usize,
+    steps: u64,
+    solver_iterations: u64,
+    halved_steps: u64,
+    forced_steps: u64,
+    largest_stretch: f64,
+    seconds: f64,
+}
+
+/// Runs the command.
+pub fn run(flags: &Flags, session: &Session) -> Result<ExitCode, Failure> {
+    if flags.schema {
+        session.say(scene_file::schema().trim_end());
+        return Ok(ExitCode::SUCCESS);
+    }
+    let (Some(path), Some(folder)) = (&flags.scene, &flags.output) else {
+        return Err(Failure::usage("expected a scene and -o CACHE"));
+    };
+    let scene = scene_file::read(path, &flags.changes).map_err(Failure::input)?;
+    for remark in &scene.remarks {
+        session.note(remark);
+    }
+    let (cache, first, simulation) = open(flags, folder, scene.clone())?;
+    let stop = stop_flag()?;
+    let outcome = simulate(&scene, &cache, first, simulation, &stop, session)?;
+    if let Some(png) = &flags.picture {
+        draw(&cache, outcome.last_frame, &scene, png)?;
+    }
+    session.report(&outcome)?;
+    if outcome.finished {
+        session.say(format!(
+            "{}: frames {} to {} in {:.1} s",
+            folder.display(),
+            outcome.first_frame,
+            outcome.last_frame,
+            outcome.seconds
+        ));
+        return Ok(ExitCode::SUCCESS);
+    }
+    session.say(format!(
+        "stopped after frame {}; go on with: unsnarl sim {} -o {} --resume",
+        outcome.last_frame,
+        path.display(),
+        folder.display()
+    ));
+    Ok(ExitCode::from(1))
+}
+
+/// A new cache, or one that goes on: with the frame that it stands at.
+fn open(flags: &Flags, folder: &Path, scene: Scene) -> Result<(Cache, u32, Simulation), Failure> {
+    let Scene { world, state, settings, .. } = scene.clone();
+    if !flags.resume || !folder.join("cache.json").exists() {
+        let cache = Cache::create(folder, &scene).map_err(Failure::input)?;
+        cache.write_frame(0, &world.model, &state).map_err(Failure::input)?;
+        return Ok((cache, 0, Simulation::new(world, state, settings)));
+    }
+    let mut cache = Cache::open(folder).map_err(Failure::input)?;
+    let last = cache.last_frame();
+    let Some(last) = last else {
+        if !cache.is_of(&scene) {
+            return Err(Failure::input(format!("{}: belongs to another scene; give another folder", folder.display())));
+        }
+        cache.truncate(0).map_err(Failure::input)?;
+        cache.write_frame(0, &world.model, &state).map_err(Failure::input)?;
+        return Ok((cache, 0, Simulation::new(world, state, settings)));
+    };
+    let first = flags.from.unwrap_or(last);
+    if first > last {
+        return Err(Failure::usage(format!("--from {first}: the last whole frame of {} is {last}", folder.display())));
+    }
+    if !cache.fits(&scene) {
+        return Err(Failure::input(format!(
+            "{}: its cloth or frame rate is not the scene's; give another folder",
+            folder.display()
+        )));
+    }
+    if !cache.is_of(&scene) {
+        if flags.from.is_none() {
+            return Err(Failure::input(format!(
+                "{}: the scene has changed since; give --resume --from FRAME to go on with the new one",
+                folder.display()
+            )));
+        }
+        cache.adopt(&scene).map_err(Failure::input)?;
+    }
+    cache.truncate(first).map_err(Failure::input)?;
+    let state = cache.read_state(first, &world.model).map_err(Failure::input)?;
+    Ok((cache, first, Simulation::new(world, state, settings)))
+}
+
+/// Set by Ctrl-C.
+fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
+    let flag = Arc::new(AtomicBool::new(false));
+    let shared = Arc::clone(&flag);
+    ctrlc::set_handler(move || shared.store(true, Ordering::SeqCst))
+        .map_err(|error| Failure::usage(format!("cannot listen for Ctrl-C: {error}")))?;
+    Ok(flag)
+}
+
+fn simulate(
+    scene: &Scene,
+    cache: &Cache,
+    first: u32,
+    mut simulation: Simulation,
+    stop: &AtomicBool,
+    session: &Session,
+) -> Result<SimReport, Failure> {
+    let begun = Instant::now();
+    let model = &scene.world.model;
+    let mut total = SimReport {
+        schema: "unsnarl.sim/1",
+        finished: false,
+        first_frame: first,
+        last_frame: first,
+        vertices: model.masses.len(),
+        triangles: model.topology.triangle_count(),
+        steps: 0,
+        solver_iterations: 0,
+        halved_steps: 0,
+        forced_steps: 0,
+        largest_stretch: 0.0,
+        seconds: 0.0,
+    };
+    let bar = session.progress(u64::from(scene.frames.saturating_sub(first)), "frames");
+    for frame in first + 1..=scene.frames {
+        let start = Instant::now();
+        let mut clock = StageClock::default();
+        let mut observe = |stage| {
+            clock.hear(stage);
+            if stop.load(Ordering::SeqCst) { Flow::Stop } else { Flow::GoOn }
+        };
+        let Ok(report) = simulation.advance(1.0 / scene.frame_rate, &mut observe) else { break };
+        cache.write_frame(frame, model, &simulation.state).map_err(Failure::input)?;
+        let seconds = start.elapsed().as_secs_f64();
+        let line = FrameLine { frame, time: simulation.state.time, seconds, stages: clock.seconds, report };
+        cache.append_report(&line).map_err(Failure::input)?;
+        total.last_frame = frame;
+        total.steps += u64::from(report.steps);
+        total.solver_iterations += u64::from(report.solver_iterations);
+        total.halved_steps += u64::from(report.halved_steps);
+        total.forced_steps += u64::from(report.forced_steps);
+        total.largest_stretch = total.largest_stretch.max(report.largest_stretch);
+        bar.inc(1);
+        bar.set_message(format!("frame {frame}, {} steps, {:.0} ms", report.steps, 1e3 * seconds));
+        let left = begun.elapsed().as_secs_f64() / f64::from(frame - first) * f64::from(scene.frames - frame);
+        let StageSeconds { propose, contact, finish, .. } = clock.seconds;
+        session.note(format!(
+            "frame {frame} of {}: {} steps in {:.0} ms (propose {:.0}, contact {:.0}, finish {:.0}), {left:.0} s left",
+            scene.frames,
+            report.steps,
+            1e3 * seconds,
+            1e3 * propose,
+            1e3 * contact,
+            1e3 * finish
+        ));
+        if report.forced_steps > 0 {
+            session.warn(format!("frame {frame}: {} steps distorted cloth too far", report.forced_steps));
+        }
+    }
+    bar.finish_and_clear();
+    total.finished = total.last_frame >= scene.frames;
+    total.seconds = begun.elapsed().as_secs_f64();
+    Ok(total)
+}
+
+/// Time between the ends of stages.
+struct StageClock {
+    last: Instant,
+    seconds: StageSeconds,
+}
+
+impl Default for StageClock {
+    fn default() -> Self {
+        Self { last: Instant::now(), seconds: StageSeconds::default() }
+    }
+}
+
+impl StageClock {
+    fn hear(&mut self, stage: Stage) {
+        let spent: Duration = self.last.elapsed();
+        self.last = Instant::now();
+        let slot = match stage {
+            Stage::Bodies => &mut self.seconds.bodies,
+            Stage::Propose => &mut self.seconds.propose,
+            Stage::Contact => &mut self.seconds.contact,
+            Stage::Finish => &mut self.seconds.finish,
+        };
+        *slot += spent.as_secs_f64();
+    }
+}
+
+fn draw(cache: &Cache, frame: u32, scene: &Scene, png: &Path) -> Result<(), Failure> {
+    let (time, positions) = cache.read_positions(frame).map_err(Failure::input)?;
+    let mesh = cache.mesh().map_err(Failure::input)?;
+    let mut picture = Picture::new(1280, 800);
+    picture.title(&format!("{} frame {frame}, {time:.2} s", scene.title));
+    let bounds = Aabb::of_points(positions.iter().copied());
+    let area = picture.area();
+    for (column, toward) in [DVec3::new(0.4, 0.5, 1.0), DVec3::Y].into_iter().enumerate() {
+        let view = View::framing(bounds, toward, area.column(column, 2));
+        let style = MeshStyle { wireframe: Wireframe::Off, ..MeshStyle::CLOTH };
+        picture.draw_mesh(&view, &positions, &mesh.triangles, &style);
+    }
+    unsnarl_io::write_atomically(png, &picture.encode_png()).map_err(Failure::input)
+}

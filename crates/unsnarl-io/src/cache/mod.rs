@@ -1,0 +1,452 @@
+//! Caches: a folder with one file per frame, from which a simulation goes on bit for bit.
+//!
+//! `cache.json` says what it is, `mesh.unsnarl` holds the triangles and panels, `frame_000012.unsnarl` the state at
+//! frame 12, `frames.jsonl` one report per frame. See `docs/cache.md`.
+//!
+//! Guarantees: every file is written beside its target and renamed, so a run killed at any moment loses at most the frame in
+//! progress; a frame is believed only when all its checksums fit.
+
+pub mod container;
+
+use crate::scene_file::Scene;
+use crate::{WriteError, write_atomically};
+use container::{Container, ContainerError};
+use serde::{Deserialize, Serialize};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+use unsnarl::model::Model;
+use unsnarl::rest_shape::RestShape;
+use unsnarl::state::{Previous, State};
+use unsnarl_geometry::{DVec2, DVec3, UvMap};
+
+/// The `schema` of `cache.json`.
+pub const SCHEMA: &str = "unsnarl.cache/1";
+const INFO: &str = "cache.json";
+const MESH: &str = "mesh.unsnarl";
+const REPORTS: &str = "frames.jsonl";
+
+/// Why a cache cannot be used.
+#[derive(Debug, Error)]
+pub enum CacheError {
+    /// A file cannot be read or is not as it should be.
+    #[error("{path}: {reason}")]
+    File {
+        /// The file.
+        path: String,
+        /// Why, and what to do.
+        reason: String,
+    },
+    /// A file cannot be written.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+}
+
+/// What `cache.json` says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Info {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// The scene's title.
+    pub title: String,
+    /// Frames per second.
+    pub frame_rate: f64,
+    /// The last frame that the scene asks for.
+    pub frames: u32,
+    /// Number of vertices of all pieces.
+    pub vertices: usize,
+    /// Number of triangles of all pieces.
+    pub triangles: usize,
+    /// The pieces, in order.
+    pub pieces: Vec<PieceInfo>,
+    /// Checksum of the scene's words.
+    pub scene: u32,
+}
+
+/// A piece of cloth in the cache.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PieceInfo {
+    /// Its name.
+    pub name: String,
+    /// First vertex and number of vertices.
+    pub vertices: [usize; 2],
+    /// First triangle and number of triangles.
+    pub triangles: [usize; 2],
+}
+
+/// An open cache.
+#[derive(Clone, Debug)]
+pub struct Cache {
+    folder: PathBuf,
+    /// What it is.
+    pub info: Info,
+}
+
+/// Triangles and panels of all pieces.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CacheMesh {
+    /// All triangles.
+    pub triangles: Vec<[u32; 3]>,
+    /// The panels of every piece, where it has them.
+    pub panels: Vec<Option<UvMap>>,
+}
+
+impl Info {
+    fn of(scene: &Scene) -> Self {
+        let model = &scene.world.model;
+        Self {
+            schema: SCHEMA.into(),
+            title: scene.title.clone(),
+            frame_rate: scene.frame_rate,
+            frames: scene.frames,
+            vertices: model.masses.len(),
+            triangles: model.topology.triangle_count(),
+            pieces: (model.pieces.iter())
+                .map(|piece| PieceInfo {
+                    name: piece.name.clone(),
+                    vertices: [piece.vertices.start, piece.vertices.len()],
+                    triangles: [piece.triangles.start, piece.triangles.len()],
+                })
+                .collect(),
+            scene: crc32fast::hash(scene.words.as_bytes()),
+        }
+    }
+}
+
+impl Cache {
+    /// Makes a folder for a scene. A folder that holds a cache already is refused.
+    pub fn create(folder: &Path, scene: &Scene) -> Result<Self, CacheError> {
+        if folder.join(INFO).exists() {
+            return Err(file(folder, "holds a simulation already; give --resume to go on, or another folder"));
+        }
+        std::fs::create_dir_all(folder).map_err(|error| file(folder, format!("cannot make the folder: {error}")))?;
+        let cache = Self { folder: folder.to_path_buf(), info: Info::of(scene) };
+        cache.write_scene(scene)?;
+        Ok(cache)
+    }
+
+    /// Opens a cache.
+    pub fn open(folder: &Path) -> Result<Self, CacheError> {
+        let path = folder.join(INFO);
+        let text = std::fs::read_to_string(&path)
+            .map_err(|error| file(&path, format!("{error}; expected a folder that unsnarl sim wrote")))?;
+        let info: Info = serde_json::from_str(&text).map_err(|error| file(&path, error.to_string()))?;
+        if info.schema != SCHEMA {
+            return Err(file(&path, format!("schema {}; this program reads {SCHEMA}", info.schema)));
+        }
+        Ok(Self { folder: folder.to_path_buf(), info })
+    }
+
+    /// Whether the cache was made from this very scene.
+    pub fn is_of(&self, scene: &Scene) -> bool {
+        self.info == Info::of(scene)
+    }
+
+    /// Whether states of the cache fit the scene's cloth.
+    pub fn fits(&self, scene: &Scene) -> bool {
+        let other = Info::of(scene);
+        self.info.pieces == other.pieces && self.info.frame_rate == other.frame_rate
+    }
+
+    /// Describes another scene with the same cloth from now on.
+    pub fn adopt(&mut self, scene: &Scene) -> Result<(), CacheError> {
+        self.info = Info::of(scene);
+        self.write_scene(scene)
+    }
+
+    fn write_scene(&self, scene: &Scene) -> Result<(), CacheError> {
+        let model = &scene.world.model;
+        let mut mesh = Container::default();
+        mesh.push_indices("triangles", model.topology.triangles().iter().map(|corners| corners.map(|corner| corner.0)));
+        for (piece, uv) in scene.panels.iter().enumerate() {
+            if let Some(uv) = uv {
+                mesh.push_reals(&format!("uv{piece}"), uv.coordinates.iter().map(|uv| [uv.x, uv.y]));
+                mesh.push_indices(&format!("uv{piece}_triangles"), uv.triangles.iter().copied());
+            }
+        }
+        write_atomically(&self.folder.join(MESH), &mesh.encode())?;
+        let mut text = serde_json::to_string_pretty(&self.info).unwrap_or_default();
+        text.push('\n');
+        write_atomically(&self.folder.join(INFO), text.as_bytes())?;
+        Ok(())
+    }
+
+    /// The path of a frame.
+    pub fn frame_path(&self, frame: u32) -> PathBuf {
+        self.folder.join(format!("frame_{frame:06}.unsnarl"))
+    }
+
+    /// Triangles and panels.
+    pub fn mesh(&self) -> Result<CacheMesh, CacheError> {
+        let path = self.folder.join(MESH);
+        let container = read_container(&path)?;
+        let wrong = |error: ContainerError| file(&path, error.to_string());
+        let triangles: Vec<[u32; 3]> = container.indices("triangles").map_err(wrong)?;
+        if triangles.len() != self.info.triangles
+            || triangles.iter().flatten().any(|&v| v as usize >= self.info.vertices)
+        {
+            return Err(file(&path, "its triangles do not fit cache.json"));
+        }
+        let mut panels = Vec::new();
+        for (piece, info) in self.info.pieces.iter().enumerate() {
+            if !container.has(&format!("uv{piece}")) {
+                panels.push(None);
+                continue;
+            }
+            let coordinates: Vec<[f64; 2]> = container.reals(&format!("uv{piece}")).map_err(wrong)?;
+            let triangles: Vec<[u32; 3]> = container.indices(&format!("uv{piece}_triangles")).map_err(wrong)?;
+            if triangles.len() != info.triangles[1]
+                || triangles.iter().flatten().any(|&v| v as usize >= coordinates.len())
+            {
+                return Err(file(&path, format!("the panels of {} do not fit its triangles", info.name)));
+            }
+            panels
+                .push(Some(UvMap { coordinates: coordinates.into_iter().map(DVec2::from_array).collect(), triangles }));
+        }
+        Ok(CacheMesh { triangles, panels })
+    }
+
+    /// Writes the state at a frame.
+    pub fn write_frame(&self, frame: u32, model: &Model, state: &State) -> Result<(), CacheError> {
+        write_atomically(&self.frame_path(frame), &encode_state(model, state).encode())?;
+        Ok(())
+    }
+
+    /// The state at a frame, complete.
+    pub fn read_state(&self, frame: u32, model: &Model) -> Result<State, CacheError> {
+        let path = self.frame_path(frame);
+        let container = read_container(&path)?;
+        let state = decode_state(model, &container).map_err(|error| file(&path, error.to_string()))?;
+        let fits = state.positions.len() == model.masses.len()
+            && state.velocities.len() == model.masses.len()
+            && state.rest_shapes.len() == model.rest_shapes.len()
+            && state.rest_angles.len() == model.hinges.len()
+            && state.hinge_stiffness.len() == model.hinges.len();
+        if fits { Ok(state) } else { Err(file(&path, "belongs to other cloth than the scene's")) }
+    }
+
+    /// Time and positions at a frame.
+    pub fn read_positions(&self, frame: u32) -> Result<(f64, Vec<DVec3>), CacheError> {
+        let path = self.frame_path(frame);
+        let container = read_container(&path)?;
+        let wrong = |error: ContainerError| file(&path, error.to_string());
+        let clock: Vec<[f64; 2]> = container.reals("clock").map_err(wrong)?;
+        let positions = points(&container, "positions").map_err(wrong)?;
+        if positions.len() != self.info.vertices {
+            return Err(file(&path, format!("{} vertices; cache.json says {}", positions.len(), self.info.vertices)));
+        }
+        Ok((clock.first().map_or(0.0, |clock| clock[0]), positions))
+    }
+
+    /// The last frame of the unbroken row from 0 whose files are whole.
+    pub fn last_frame(&self) -> Option<u32> {
+        let mut frame = (0..).take_while(|&frame| self.frame_path(frame).exists()).last()?;
+        while read_container(&self.frame_path(frame)).is_err() {
+            frame = frame.checked_sub(1)?;
+        }
+        Some(frame)
+    }
+
+    /// Removes frames after one, reports of them, and what killed runs left half-written.
+    pub fn truncate(&self, last: u32) -> Result<(), CacheError> {
+        let entries = std::fs::read_dir(&self.folder).map_err(|error| file(&self.folder, error.to_string()))?;
+        for entry in entries.flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let frame = name.strip_prefix("frame_").and_then(|rest| rest.strip_suffix(".unsnarl"));
+            let late = frame.and_then(|number| number.parse::<u32>().ok()).is_some_and(|number| number > last);
+            let stale = name.starts_with(".unsnarl-") && name.ends_with(".tmp");
+            if late || stale {
+                std::fs::remove_file(entry.path()).map_err(|error| file(&entry.path(), error.to_string()))?;
+            }
+        }
+        let path = self.folder.join(REPORTS);
+        let Ok(text) = std::fs::read_to_string(&path) else { return Ok(()) };
+        let mut kept = String::new();
+        for line in text.lines() {
+            let frame = serde_json::from_str::<serde_json::Value>(line).ok().and_then(|value| value["frame"].as_u64());
+            if frame.is_some_and(|frame| frame <= u64::from(last)) {
+                kept.push_str(line);
+                kept.push('\n');
+            }
+        }
+        write_atomically(&path, kept.as_bytes())?;
+        Ok(())
+    }
+
+    /// Adds one line to the reports.
+    pub fn append_report(&self, report: &impl Serialize) -> Result<(), CacheError> {
+        let path = self.folder.join(REPORTS);
+        let mut line = serde_json::to_string(report).map_err(|error| file(&path, error.to_string()))?;
+        line.push('\n');
+        let mut out = std::fs::OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(&path)
+            .map_err(|error| file(&path, format!("cannot write: {error}")))?;
+        out.write_all(line.as_bytes()).map_err(|error| file(&path, format!("cannot write: {error}")))
+    }
+}
+
+fn file(path: &Path, reason: impl Into<String>) -> CacheError {
+    CacheError::File { path: path.display().to_string(), reason: reason.into() }
+}
+
+fn read_container(path: &Path) -> Result<Container, CacheError> {
+    let bytes = std::fs::read(path).map_err(|error| file(path, format!("cannot read: {error}")))?;
+    Container::decode(&bytes).map_err(|error| file(path, error.to_string()))
+}
+
+/// Rest shapes, rest angles and stiffness factors are left out where they are the model's own.
+fn encode_state(model: &Model, state: &State) -> Container {
+    let mut container = Container::default();
+    let previous_step = state.previous.as_ref().map_or(0.0, |previous| previous.step);
+    container.push_reals("clock", [[state.time, previous_step]].into_iter());
+    let mut push = |name: &str, points: &[DVec3]| container.push_reals(name, points.iter().map(DVec3::to_array));
+    push("positions", &state.positions);
+    push("velocities", &state.velocities);
+    if let Some(previous) = &state.previous {
+        push("prev_positions", &previous.positions);
+        push("prev_velocities", &previous.velocities);
+    }
+    if state.rest_shapes != model.rest_shapes {
+        let sides = |shape: &RestShape| [shape.sides[0].x, shape.sides[0].y, shape.sides[1].x, shape.sides[1].y];
+        container.push_reals("rest_shapes", state.rest_shapes.iter().map(sides));
+    }
+    if state.rest_angles != model.rest_angles {
+        container.push_reals("rest_angles", state.rest_angles.iter().map(|&angle| [angle]));
+    }
+    if state.hinge_stiffness.iter().any(|&factor| factor != 1.0) {
+        container.push_reals("hinge_stiffness", state.hinge_stiffness.iter().map(|&factor| [factor]));
+    }
+    container
+}
+
+fn decode_state(model: &Model, container: &Container) -> Result<State, ContainerError> {
+    let missing = || ContainerError::Missing { name: "clock".into(), kind: "64-bit numbers" };
+    let [time, step] = *container.reals("clock")?.first().ok_or_else(missing)?;
+    let previous = if container.has("prev_positions") {
+        Some(Previous {
+            step,
+            positions: points(container, "prev_positions")?,
+            velocities: points(container, "prev_velocities")?,
+        })
+    } else {
+        None
+    };
+    let scalars = |name: &str| -> Result<Vec<f64>, ContainerError> {
+        Ok(container.reals::<1>(name)?.into_iter().map(|[value]| value).collect())
+    };
+    let rest_shapes = if container.has("rest_shapes") {
+        let shape = |[a, b, c, d]: [f64; 4]| RestShape { sides: [DVec2::new(a, b), DVec2::new(c, d)] };
+        container.reals("rest_shapes")?.into_iter().map(shape).collect()
+    } else {
+        model.rest_shapes.clone()
+    };
+    let rest_angles = if container.has("rest_angles") { scalars("rest_angles")? } else { model.rest_angles.clone() };
+    let hinge_stiffness =
+        if container.has("hinge_stiffness") { scalars("hinge_stiffness")? } else { vec![1.0; model.hinges.len()] };
+    Ok(State {
+        time,
+        positions: points(container, "positions")?,
+        velocities: points(container, "velocities")?,
+        rest_shapes,
+        rest_angles,
+        hinge_stiffness,
+        previous,
+    })
+}
+
+fn points(container: &Container, name: &str) -> Result<Vec<DVec3>, ContainerError> {
+    Ok(container.reals(name)?.into_iter().map(DVec3::from_array).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scene_file;
+    use unsnarl::simulation::{Flow, Simulation};
+
+    fn scene(integration: &str) -> Scene {
+        let text = format!(
+            "[scene]\nframes = 4\n[[cloth]]\nsheet = {{ size = [0.3, 0.3], cells = [6, 6] }}\npin = [{{ vertices = [0] }}]\n\
+             [settings.dynamics]\nintegration = \"{integration}\"\n"
+        );
+        scene_file::parse("scene.toml", &text, Path::new("."), &[]).unwrap()
+    }
+
+    fn run(cache: &Cache, scene: &Scene, first: u32, state: State) {
+        let mut simulation = Simulation::new(scene.world.clone(), state, scene.settings.clone());
+        for frame in first + 1..=scene.frames {
+            simulation.advance(1.0 / scene.frame_rate, &mut |_| Flow::GoOn).unwrap();
+            cache.write_frame(frame, &scene.world.model, &simulation.state).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_run_that_goes_on_gives_the_same_bytes() {
+        for integration in ["backward-euler", "bdf2"] {
+            let folder = tempfile::tempdir().unwrap();
+            let scene = scene(integration);
+            let whole = Cache::create(&folder.path().join("whole"), &scene).unwrap();
+            whole.write_frame(0, &scene.world.model, &scene.state).unwrap();
+            run(&whole, &scene, 0, scene.state.clone());
+            let broken = Cache::create(&folder.path().join("broken"), &scene).unwrap();
+            for frame in 0..=2 {
+                std::fs::copy(whole.frame_path(frame), broken.frame_path(frame)).unwrap();
+            }
+            std::fs::write(broken.frame_path(3), b"UNSNARL\0half").unwrap();
+            let broken = Cache::open(&folder.path().join("broken")).unwrap();
+            let last = broken.last_frame().unwrap();
+            assert_eq!(last, 2);
+            broken.truncate(last).unwrap();
+            run(&broken, &scene, last, broken.read_state(last, &scene.world.model).unwrap());
+            for frame in 0..=4 {
+                let [one, other] = [&whole, &broken].map(|cache| std::fs::read(cache.frame_path(frame)).unwrap());
+                assert!(one == other, "{integration} frame {frame}");
+            }
+        }
+    }
+
+    #[test]
+    fn states_with_changed_rest_shapes_come_back_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let scene = scene("backward-euler");
+        let cache = Cache::create(folder.path(), &scene).unwrap();
+        let mut state = scene.state.clone();
+        state.rest_shapes[3].sides[0].x *= 0.5;
+        state.hinge_stiffness[2] = 7.0;
+        state.rest_angles[1] = 0.25;
+        state.previous =
+            Some(Previous { step: 0.01, positions: state.positions.clone(), velocities: state.velocities.clone() });
+        cache.write_frame(0, &scene.world.model, &state).unwrap();
+        assert_eq!(cache.read_state(0, &scene.world.model).unwrap(), state);
+    }
+
+    #[test]
+    fn a_folder_in_use_and_a_folder_of_something_else_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let scene = scene("backward-euler");
+        let missing = Cache::open(folder.path()).unwrap_err().to_string();
+        assert!(missing.contains("expected a folder that unsnarl sim wrote"), "{missing}");
+        Cache::create(folder.path(), &scene).unwrap();
+        let taken = Cache::create(folder.path(), &scene).unwrap_err().to_string();
+        assert!(taken.contains("holds a simulation already"), "{taken}");
+        std::fs::write(folder.path().join("cache.json"), "{}").unwrap();
+        assert!(Cache::open(folder.path()).is_err());
+    }
+
+    #[test]
+    fn reports_of_lost_frames_are_dropped() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::create(folder.path(), &scene("backward-euler")).unwrap();
+        for frame in 1..=3 {
+            cache.append_report(&serde_json::json!({"frame": frame})).unwrap();
+        }
+        let path = folder.path().join(REPORTS);
+        let mut text = std::fs::read_to_string(&path).unwrap();
+        text.push_str("{\"frame\": 4, \"sec");
+        std::fs::write(&path, text).unwrap();
+        cache.truncate(2).unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "{\"frame\":1}\n{\"frame\":2}\n");
+    }
+}

@@ -1,0 +1,302 @@
+//! The scene file as it is written: TOML tables, one struct each. The published JSON schema is derived from these.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use unsnarl::settings::Settings;
+
+/// A scene: cloth, bodies, forces and how long to simulate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct SceneFile {
+    /// Time and forces.
+    #[serde(default)]
+    pub scene: SceneTable,
+    /// Pieces of cloth.
+    #[serde(default)]
+    pub cloth: Vec<ClothTable>,
+    /// Obstacles.
+    #[serde(default)]
+    pub body: Vec<BodyTable>,
+    /// Fabrics by name, besides the presets.
+    #[serde(default)]
+    pub fabric: BTreeMap<String, FabricTable>,
+    /// Settings of the engine.
+    #[serde(default)]
+    pub settings: Settings,
+}
+
+/// Time and forces.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct SceneTable {
+    /// What the scene shows, for people.
+    pub title: String,
+    /// The last frame; frame 0 is the start.
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub frames: u32,
+    /// Frames per second.
+    #[schemars(range(min = 1.0, max = 10_000.0))]
+    pub frame_rate: f64,
+    /// Acceleration of free fall, m/s².
+    pub gravity: [f64; 3],
+    /// Density of the air, kg/m³; 0 switches drag, lift and wind off.
+    #[schemars(range(min = 0.0))]
+    pub air_density: f64,
+    /// The moving air.
+    pub wind: WindTable,
+}
+
+impl Default for SceneTable {
+    fn default() -> Self {
+        Self {
+            title: String::new(),
+            frames: 48,
+            frame_rate: 24.0,
+            gravity: [0.0, -9.81, 0.0],
+            air_density: 1.2,
+            wind: WindTable::default(),
+        }
+    }
+}
+
+/// Wind with gusts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct WindTable {
+    /// Mean velocity, m/s.
+    pub velocity: [f64; 3],
+    /// How much of the mean speed the gusts add and take away.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub gusts: f64,
+    /// Length of the slowest gust, seconds.
+    #[schemars(range(min = 0.001))]
+    pub gust_period: f64,
+}
+
+impl Default for WindTable {
+    fn default() -> Self {
+        Self { velocity: [0.0; 3], gusts: 0.0, gust_period: 2.0 }
+    }
+}
+
+/// A piece of cloth: exactly one of `mesh`, `sheet` and `disc`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct ClothTable {
+    /// What reports call it.
+    pub name: Option<String>,
+    /// A mesh file, relative to the scene file.
+    pub mesh: Option<String>,
+    /// Length unit of the mesh file: mm, cm, dm or m.
+    pub units: Option<String>,
+    /// A plain sheet.
+    pub sheet: Option<SheetTable>,
+    /// A plain disc.
+    pub disc: Option<DiscTable>,
+    /// A fabric of this file or a preset.
+    pub fabric: Option<String>,
+    /// Where to move it, metres.
+    pub position: [f64; 3],
+    /// Turns about x, then y, then z, degrees; before it is moved.
+    pub rotation: [f64; 3],
+    /// Where the bends at rest come from.
+    pub rest_angles: RestAnglesChoice,
+    /// Vertices that are held or led.
+    pub pin: Vec<PinTable>,
+    /// Whether `stitch` lines and sewing edges of the mesh pull together.
+    pub sewing: SewingChoice,
+}
+
+/// A rectangular sheet in its own x-y plane, centred on the origin.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct SheetTable {
+    /// Width (warp) and height, metres.
+    pub size: [f64; 2],
+    /// Squares across and up.
+    pub cells: [u32; 2],
+    /// How squares are cut.
+    #[serde(default)]
+    pub diagonals: DiagonalsChoice,
+}
+
+/// A round sheet in its own x-y plane.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct DiscTable {
+    /// Metres.
+    pub radius: f64,
+    /// Rings of triangles.
+    pub rings: u32,
+}
+
+/// How squares are cut.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum DiagonalsChoice {
+    /// The diagonal changes from square to square.
+    #[default]
+    Alternating,
+    /// The same diagonal everywhere.
+    OneWay,
+    /// Equilateral triangles; the second number of cells is ignored.
+    Equilateral,
+}
+
+/// Where the bends at rest come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RestAnglesChoice {
+    /// Flat, but for creases.
+    #[default]
+    Flat,
+    /// As the mesh is bent.
+    AsLoaded,
+}
+
+/// Whether seams of the mesh are sewn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SewingChoice {
+    /// Stitches and sewing edges of the mesh pull together.
+    #[default]
+    On,
+    /// They are ignored.
+    Off,
+}
+
+/// Vertices that are held or led: those listed, and those in the box.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct PinTable {
+    /// Vertices of the piece, from 0.
+    pub vertices: Vec<u32>,
+    /// Two corners of a box in the world; vertices inside at the start are taken.
+    #[serde(rename = "box")]
+    pub region: Option<[[f64; 3]; 2]>,
+    /// A motion from where they are.
+    pub keys: Vec<KeyTable>,
+    /// After this many seconds they are let go.
+    pub release: Option<f64>,
+}
+
+/// A place at a time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct KeyTable {
+    /// Seconds.
+    pub time: f64,
+    /// Metres.
+    pub position: [f64; 3],
+    /// Turns about x, then y, then z, degrees.
+    pub rotation: [f64; 3],
+}
+
+/// An obstacle: exactly one of `plane`, `sphere`, `box`, `capsule` and `cylinder`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct BodyTable {
+    /// What reports call it.
+    pub name: Option<String>,
+    /// Everything below its own y = 0.
+    pub plane: Option<PlaneTable>,
+    /// A ball.
+    pub sphere: Option<SphereTable>,
+    /// A box.
+    #[serde(rename = "box")]
+    pub cuboid: Option<BoxTable>,
+    /// A round rod along its own y.
+    pub capsule: Option<RodTable>,
+    /// A cylinder along its own y with flat ends.
+    pub cylinder: Option<RodTable>,
+    /// Where it is.
+    pub position: [f64; 3],
+    /// Turns about x, then y, then z, degrees.
+    pub rotation: [f64; 3],
+    /// Where it goes; goes before `position` and `rotation`.
+    pub keys: Vec<KeyTable>,
+    /// Coulomb friction.
+    #[schemars(range(min = 0.0))]
+    pub friction: f64,
+}
+
+impl Default for BodyTable {
+    fn default() -> Self {
+        Self {
+            name: None,
+            plane: None,
+            sphere: None,
+            cuboid: None,
+            capsule: None,
+            cylinder: None,
+            position: [0.0; 3],
+            rotation: [0.0; 3],
+            keys: Vec::new(),
+            friction: 0.5,
+        }
+    }
+}
+
+/// A half space has no numbers of its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PlaneTable {}
+
+/// A ball.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SphereTable {
+    /// Metres.
+    pub radius: f64,
+}
+
+/// A box.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BoxTable {
+    /// Its sides, metres.
+    pub size: [f64; 3],
+}
+
+/// A rod.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RodTable {
+    /// Metres.
+    pub radius: f64,
+    /// Height of a cylinder; distance of the centres of the ends of a capsule. Metres.
+    pub height: f64,
+}
+
+/// A fabric: a preset to start from, and numbers to change. See `docs/dynamics.md` for what they mean.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct FabricTable {
+    /// A preset; cotton unless given.
+    pub like: Option<String>,
+    /// Mass per area, kg/m².
+    pub density: Option<f64>,
+    /// Mass per area, g/m².
+    pub grams_per_square_metre: Option<f64>,
+    /// Tension per strain along warp, N/m.
+    pub stretch_warp: Option<f64>,
+    /// Tension per strain along weft, N/m.
+    pub stretch_weft: Option<f64>,
+    /// Resistance to shear, N/m.
+    pub shear: Option<f64>,
+    /// Flexural rigidity, N·m.
+    pub bend: Option<f64>,
+    /// Damping of stretch, seconds.
+    pub stretch_damping: Option<f64>,
+    /// Damping of bending, seconds.
+    pub bend_damping: Option<f64>,
+    /// Metres.
+    pub thickness: Option<f64>,
+    /// Coulomb friction.
+    pub friction: Option<f64>,
+    /// Largest extension that strain limiting allows.
+    pub stretch_limit: Option<f64>,
+    /// Largest compression that strain limiting allows.
+    pub compression_limit: Option<f64>,
+}

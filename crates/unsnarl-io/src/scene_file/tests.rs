@@ -1,0 +1,109 @@
+//! Scenes in, errors with lines out.
+
+use super::*;
+
+const SHEET: &str = "[scene]\nframes = 5\n\n[[cloth]]\nsheet = { size = [1.0, 0.5], cells = [4, 2] }\n";
+
+fn error(text: &str, changes: &[&str]) -> String {
+    let changes: Vec<String> = changes.iter().map(|&change| change.to_owned()).collect();
+    parse("s.toml", text, Path::new("."), &changes).unwrap_err().to_string()
+}
+
+#[test]
+fn a_small_scene_becomes_a_world() {
+    let text = format!(
+        "{SHEET}fabric = \"silk\"\nposition = [0, 2, 0]\npin = [{{ vertices = [0] }}]\n[[body]]\nplane = {{}}\n"
+    );
+    let scene = parse("s.toml", &text, Path::new("."), &[]).unwrap();
+    assert_eq!(scene.state.positions.len(), 15);
+    assert_eq!(scene.state.positions[0], unsnarl_geometry::DVec3::new(-0.5, 1.75, 0.0));
+    assert_eq!(scene.world.model.fabrics[0].name, "silk");
+    assert_eq!(scene.world.model.pins.len(), 1);
+    assert_eq!(scene.world.bodies.len(), 1);
+    assert_eq!((scene.frames, scene.frame_rate), (5, 24.0));
+}
+
+#[test]
+fn errors_name_the_line_and_what_was_expected() {
+    let unknown = error("[scene]\nframes = 5\ncolour = 3\n", &[]);
+    assert!(unknown.starts_with("s.toml:3: unknown field `colour`"), "{unknown}");
+    let broken = error("[scene]\nframes = = 5\n", &[]);
+    assert!(broken.starts_with("s.toml:2: "), "{broken}");
+    let typed = error("[scene]\nframes = \"many\"\n", &[]);
+    assert!(typed.starts_with("s.toml:2: invalid type"), "{typed}");
+    assert_eq!(
+        error(&format!("{SHEET}fabric = \"steel\"\n"), &[]),
+        "s.toml:6: cloth.0.fabric: no fabric steel; expected a [fabric.steel] table or one of \
+         cotton, silk, denim, leather, wool, spandex"
+    );
+    let both = error(&format!("{SHEET}disc = {{ radius = 1.0, rings = 2 }}\n"), &[]);
+    assert_eq!(both, "s.toml:4: cloth.0: expected exactly one of mesh, sheet and disc");
+    let missing = error("[[cloth]]\nmesh = \"nowhere.obj\"\n", &[]);
+    assert!(missing.starts_with("s.toml:2: cloth.0.mesh: ./nowhere.obj"), "{missing}");
+    assert!(error("[scene]\nframes = 3\n", &[]).contains("the scene has no cloth"));
+    let far = error(&format!("{SHEET}pin = [{{ vertices = [99] }}]\n"), &[]);
+    assert_eq!(far, "s.toml:6: cloth.0.pin.0.vertices.0: vertex 99; cloth 0 has 15");
+    let huge = error("[[cloth]]\nsheet = { size = [1, 1], cells = [4000000000, 4000000000] }\n", &[]);
+    assert!(huge.contains("expected 1 x 1 to 4000000 squares"), "{huge}");
+    let thin = error(&format!("{SHEET}fabric = \"thin\"\n[fabric.thin]\ndensity = -1\n"), &[]);
+    assert!(thin.starts_with("s.toml:7: fabric.thin: fabric thin: density is -1"), "{thin}");
+    assert!(!error("[scene]\nframes = \"a\\nb\"\n", &[]).contains('\n'));
+}
+
+#[test]
+fn changes_reach_every_place_and_are_checked() {
+    let changes =
+        ["scene.frames=9", "cloth.0.fabric=denim", "settings.dynamics.model=mass-spring", "scene.gravity=[0,0,0]"];
+    let changes: Vec<String> = changes.iter().map(|&change| change.to_owned()).collect();
+    let scene = parse("s.toml", SHEET, Path::new("."), &changes).unwrap();
+    assert_eq!(scene.frames, 9);
+    assert_eq!(scene.world.model.fabrics[0].name, "denim");
+    assert_eq!(scene.settings.dynamics.model, unsnarl::settings::ClothModel::MassSpring);
+    assert_ne!(scene.words, parse("s.toml", SHEET, Path::new("."), &[]).unwrap().words);
+    assert!(error(SHEET, &["scene.fames=9"]).starts_with("--set scene.fames=9: unknown field `fames`"));
+    assert!(error(SHEET, &["frames"]).starts_with("--set frames: expected path=value"));
+    assert!(error(SHEET, &["cloth.7.fabric=silk"]).contains("there is no entry 7, the list has 1"));
+}
+
+#[test]
+fn pins_with_keys_or_an_end_are_handles() {
+    let text = format!(
+        "{SHEET}pin = [{{ box = [[-9, 0.2, -1], [9, 9, 1]], keys = [{{ time = 1, position = [0, 1, 0] }}], release = 2 }}]\n"
+    );
+    let scene = parse("s.toml", &text, Path::new("."), &[]).unwrap();
+    let handle = &scene.world.handles[0];
+    assert_eq!(handle.vertices.len(), 5);
+    assert_eq!(handle.release, 2.0);
+    assert!(scene.world.model.pins.is_empty());
+    let (place, _) = handle.motion.at(5.0);
+    assert_eq!(place + handle.home[0], scene.state.positions[10] + unsnarl_geometry::DVec3::Y);
+}
+
+#[test]
+fn the_bundled_scenes_and_the_published_schema_are_up_to_date() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut count = 0;
+    for entry in std::fs::read_dir(root.join("scenes")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|extension| extension == "toml") {
+            read(&path, &[]).unwrap_or_else(|error| panic!("{error}"));
+            count += 1;
+        }
+    }
+    assert!(count >= 4);
+    let published = std::fs::read_to_string(root.join("docs/scene.schema.json")).unwrap();
+    assert_eq!(published, schema(), "write it anew with: unsnarl sim --schema > docs/scene.schema.json");
+}
+
+/// A real pattern: panels with stitch lines.
+#[test]
+fn stitch_lines_of_a_real_pattern_become_threads() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/codim_ipc_apache2/dress_knife");
+    if !folder.exists() {
+        println!("skipped: no shared data");
+        return;
+    }
+    let scene = parse("s.toml", "[[cloth]]\nmesh = \"stage.obj\"\n", &folder, &[]).unwrap();
+    assert_eq!(scene.world.model.stitches.len(), 851);
+    assert_eq!(scene.state.positions.len(), 15_656);
+}
