@@ -2,7 +2,7 @@
 //!
 //! A map of space that keeps points apart cannot tangle anything, so each of these lets parts of space overlap: waves that
 //! are steeper than they are long, a garment folded up like an accordion while it is turned, a sleeve swung into the
-//! bodice; or a garment falls on a floor and nothing keeps it from passing through itself.
+//! bodice; or a garment falls on a ball and nothing keeps it from passing through itself.
 //!
 //! Guarantees: as many positions out as in, relative to the garment's own size; the same seed gives the same.
 //! Does not: keep lengths (only the fall nearly does); the rest shape is the garment as it was.
@@ -28,7 +28,7 @@ pub enum Torture {
     Twisted,
     /// The side towards +x swung forward and into the rest.
     SleeveThrough,
-    /// Turned at random and dropped on a floor, with nothing to keep it from passing through itself.
+    /// Turned at random and dropped on a ball, with nothing to keep it from passing through itself.
     Dropped,
 }
 
@@ -38,7 +38,7 @@ impl Torture {
         (Self::Scrunched, "tortured-scrunched", "a garment pushed together by random waves"),
         (Self::Twisted, "tortured-twisted", "a garment wrung and folded up on itself"),
         (Self::SleeveThrough, "tortured-sleeve", "a garment with one sleeve pushed through its bodice"),
-        (Self::Dropped, "tortured-dropped", "a garment dropped on a floor, free to pass through itself"),
+        (Self::Dropped, "tortured-dropped", "a garment dropped on a ball, free to pass through itself"),
     ];
 }
 
@@ -102,6 +102,8 @@ fn sleeve_through(positions: &[DVec3], bounds: Aabb, seed: u64) -> Vec<DVec3> {
 
 /// The size to which a garment is brought for its fall, so that the fall takes the same time for all: metres.
 const FALL_SIZE: f64 = 0.8;
+/// The ball that it falls on, metres.
+const BALL_RADIUS: f64 = 0.25;
 /// How long it falls and settles, seconds.
 const FALL_TIME: f64 = 0.7;
 
@@ -112,15 +114,15 @@ fn dropped(garment: &TriMesh, bounds: Aabb, seed: u64) -> Result<Vec<DVec3>, Mod
     let turn = DQuat::from_axis_angle(random.direction(), random.between(0.5, PI));
     let positions: Vec<DVec3> = garment.positions.iter().map(|&place| turn * (scale * (place - center))).collect();
     let lowest = positions.iter().fold(f64::INFINITY, |lowest, place| lowest.min(place.y));
-    let floor = Body {
-        name: "floor".to_owned(),
-        shape: Shape::Plane,
-        motion: Keyframes::fixed(DVec3::new(0.0, lowest - 0.05, 0.0)),
-        friction: 0.4,
+    let ball = Body {
+        name: "ball".to_owned(),
+        shape: Shape::Sphere { radius: BALL_RADIUS },
+        motion: Keyframes::fixed(DVec3::new(0.013, lowest - BALL_RADIUS - 0.02, 0.007)),
+        friction: 0.5,
     };
     let (model, state) =
         Model::build(&[Cloth::new("garment", TriMesh { positions, triangles: garment.triangles.clone() })])?;
-    let world = World { model, environment: Environment::default(), bodies: vec![floor], handles: Vec::new() };
+    let world = World { model, environment: Environment::default(), bodies: vec![ball], handles: Vec::new() };
     let mut simulation = Simulation::new(world, state, Settings::default());
     let went_on = simulation.advance(FALL_TIME, &mut |_| Flow::GoOn);
     debug_assert!(went_on.is_ok(), "the observer never says stop");
