@@ -1,5 +1,7 @@
 //! Signed distance from meshes against brute force, the winding number and closed forms.
 
+#![allow(clippy::unwrap_used)]
+
 mod shapes;
 
 use shapes::{Random, brute_force_distance, cuboid, shared, sphere, torus};

@@ -7,16 +7,28 @@
 //! Guarantees: queries never fail, whatever the point; every operation gives the same bits on any number of threads.
 //! Does not: represent surfaces thinner than about two samples; those belong to the triangle pipeline.
 
+pub mod band;
+pub mod csg;
 pub mod eikonal;
 pub mod extract;
 pub mod far_field;
+pub mod flow;
+pub mod from_field;
 pub mod from_mesh;
 pub mod query;
+pub mod refine;
+pub mod sculpt;
+mod stencil;
 
+pub use band::Reinitialization;
+pub use csg::Csg;
 pub use extract::Extraction;
+pub use flow::FlowError;
 pub use from_mesh::{Beyond, Extent, MeshError, MeshSettings, winding_number};
+pub use refine::Doubling;
+pub use sculpt::{Stroke, Tool};
 
-use crate::grid::{BlockGrid, SampleCoordinates};
+use crate::grid::{Background, BlockGrid, BlockWidth, Domain, SampleCoordinates};
 use far_field::FarField;
 use unsnarl_geometry::DVec3;
 
@@ -53,6 +65,13 @@ pub struct LevelSet {
 }
 
 impl LevelSet {
+    /// A level set with nothing in it.
+    pub fn empty(frame: Frame, width: BlockWidth, half_width: f64, domain: Domain) -> Self {
+        let outside = half_width as f32;
+        let grid = BlockGrid::new(width, domain, Background { outside, inside: -outside });
+        Self { grid, frame, half_width, far: None }
+    }
+
     /// A level set from its parts. The background of the grid must be plus and minus the half width.
     pub fn from_parts(grid: BlockGrid<f32>, frame: Frame) -> Self {
         let half_width = f64::from(grid.background().outside);

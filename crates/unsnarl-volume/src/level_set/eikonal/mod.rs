@@ -1,5 +1,9 @@
 //! Making a function a distance: solvers of `|grad d| = 1` outward from what is known.
 
+pub mod fast_marching;
+pub mod fast_sweeping;
+pub mod pde;
+
 /// The upwind solution of `|grad d| = 1` at a sample, from the smaller neighbour along each axis.
 ///
 /// `sum over axes of max(0, (d - n) / h)^2 = 1`, first order. Neighbours that are not known are infinite.
