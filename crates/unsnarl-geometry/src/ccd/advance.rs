@@ -10,11 +10,13 @@ use super::hull::{Shape, Sweep};
 
 /// Rounds after which the search gives up and reports the time it has reached, which is safe.
 const ROUND_LIMIT: usize = 400;
+/// Times nearer than this are not told apart: what moves between them is rounding.
+const SHORTEST: f64 = 1e-14;
 /// Halvings kept for later. Deeper ones are not split.
 const DEPTH_LIMIT: usize = 60;
 
 /// How far to look on both sides of a time for the change of sides that makes a contact certain.
-const CROSSING_WINDOWS: [f64; 3] = [1e-13, 1e-10, 1e-7];
+const CROSSING_WINDOWS: [f64; 4] = [1e-13, 1e-11, 1e-9, 1e-7];
 
 /// The first time in [0, 1] that could not be proved clear; `None` if every time was.
 pub(super) fn first_contact<S: Shape<N>, const N: usize>(
@@ -50,13 +52,15 @@ pub(super) fn first_contact<S: Shape<N>, const N: usize>(
             from = to;
             depth -= 1;
             to = later[depth];
+        } else if to - from < SHORTEST {
+            return Some(doubt(hull, &coplanarity, from));
         } else if to - from > 0.5 * width && depth < DEPTH_LIMIT {
             later[depth] = to;
             depth += 1;
             to = from + 0.5 * (to - from);
         }
     }
-    Some(Doubt::Possible(from))
+    Some(doubt(hull, &coplanarity, from))
 }
 
 /// Certain if the elements change sides around this time while each lies well inside the reach of the other.

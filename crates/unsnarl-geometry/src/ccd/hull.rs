@@ -13,7 +13,7 @@ pub(super) trait Shape<const N: usize> {
     fn directions(points: [DVec3; N]) -> [DVec3; 2];
 
     /// The smallest of the quantities that are positive when the origin lies above the inside, each of the form
-    /// `normal . (x cross y)` with points or sides `x` and `y`.
+    /// `(u cross v) . (x cross y)` with sides `u` and `v` and points or sides `x` and `y`.
     fn least_inside(points: [DVec3; N]) -> f64;
 }
 
@@ -63,13 +63,19 @@ impl<S: Shape<N>, const N: usize> Sweep<S, N> {
 
     /// Whether the origin provably lies above the inside of the hull at all times within `window` of `time`.
     ///
-    /// A quantity of [`Shape::least_inside`] is a product of four vectors, at most `144 size^4`, and in a time `w` each
-    /// of them changes by at most the fraction `2 w` of its bound: together less than `1200 w size^4`.
+    /// A quantity of [`Shape::least_inside`] is linear in each of four vectors, none longer than `length`. While they
+    /// change by at most `change` it changes by at most `(length + change)^4 - length^4`.
     pub(super) fn covers_origin_during(&self, time: f64, window: f64) -> bool {
-        let points = std::array::from_fn(|k| self.start[k] * (1.0 - time) + self.end[k] * time);
-        let size = self.rounding / ROUNDING;
-        let size_to_the_fourth = (size * size) * (size * size);
-        S::least_inside(points) > 1e4 * (window + f64::EPSILON) * size_to_the_fourth && size_to_the_fourth > UNDERFLOW
+        let points: [DVec3; N] = std::array::from_fn(|k| self.start[k] * (1.0 - time) + self.end[k] * time);
+        let (mut reach, mut speed) = (0.0f64, 0.0f64);
+        for k in 0..N {
+            reach = reach.max(points[k].length());
+            speed = speed.max((self.end[k] - self.start[k]).length());
+        }
+        let length = 2.0 * reach;
+        let change = 2.0 * speed * window * (1.0 + 1e-9) + 2.0 * self.rounding;
+        let least = (length + change).powi(4) - length.powi(4) * (1.0 - 64.0 * f64::EPSILON);
+        S::least_inside(points) > least && least > UNDERFLOW
     }
 
     /// How long, from `time` on, the best of the shape's directions at that time proves the hull clear.
