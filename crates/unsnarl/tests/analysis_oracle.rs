@@ -9,9 +9,11 @@ use oracle::tangles::{Piece, TWO_CLEAN_SHEETS, degenerate_tangle, tangle};
 use oracle::{End, Mesh, Part};
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use unsnarl::analysis::region::{Cut, Separation};
 use unsnarl::analysis::{self, Assembly, Contour, ContourEnd, PartKind, Tangle, TangledContour, Trace};
-use unsnarl::geometry::{DVec3, VertexId};
+use unsnarl::geometry::{DVec3, TriMesh, VertexId};
+use unsnarl::samples::torture::{Torture, torture};
 use unsnarl::samples::{self, Recipe};
 
 const TANGLE_COUNT: u64 = 1000;
@@ -342,4 +344,55 @@ fn made_cases_agree_with_the_oracle() {
             panic!("{} {cut:?}: {error}", case.name);
         }
     });
+}
+
+/// A garment from the shared data, if it is there.
+fn shared_garment(path: &str) -> Option<TriMesh> {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data").join(path);
+    let Ok(text) = std::fs::read_to_string(&file) else {
+        println!("skipped: no {path}");
+        return None;
+    };
+    let mut mesh = TriMesh::default();
+    for line in text.lines() {
+        let mut words = line.split_whitespace();
+        match words.next() {
+            Some("v") => {
+                let numbers: Vec<f64> = words.map(|word| word.parse().unwrap()).collect();
+                mesh.positions.push(DVec3::new(numbers[0], numbers[1], numbers[2]));
+            }
+            Some("f") => {
+                let corners: Vec<u32> =
+                    words.map(|word| word.split('/').next().unwrap().parse::<u32>().unwrap() - 1).collect();
+                mesh.triangles.push([corners[0], corners[1], corners[2]]);
+            }
+            _ => {}
+        }
+    }
+    Some(mesh)
+}
+
+fn compare_cloth(name: &str, positions: &[DVec3], triangles: &[[u32; 3]]) -> usize {
+    let floats = positions.iter().map(|position| position.to_array()).collect();
+    let comparison = Comparison::new(&[(Part::Cloth, floats, triangles.to_vec())]);
+    if let Err(error) = comparison.check() {
+        panic!("{name}: {error}");
+    }
+    comparison.ours.len()
+}
+
+#[test]
+fn tortured_garments_agree_with_the_oracle() {
+    let Some(sock) = shared_garment("diffcloth_mit/sock482.obj") else { return };
+    for (kind, name, _) in Torture::ALL {
+        let positions = torture(&sock, kind, 1).unwrap();
+        compare_cloth(name, &positions, &sock.triangles);
+    }
+}
+
+/// The number of contours was counted by another program.
+#[test]
+fn a_folded_shirt_agrees_with_the_oracle() {
+    let Some(shirt) = shared_garment("diffcloth_mit/tshirt1900-folding-biFolded.obj") else { return };
+    assert_eq!(compare_cloth("shirt", &shirt.positions, &shirt.triangles), 7);
 }
