@@ -64,6 +64,9 @@ impl LevelSet {
                 let slots = all_slots(&self.grid);
                 let rounds = rounds(&self.grid, reach);
                 fast_sweeping::sweep(&mut self.grid, &slots, self.frame.spacing, rounds, known);
+                if method == Reinitialization::FifthOrder {
+                    pde::relax(&mut self.grid, self.frame.spacing, 2 * reach as usize, known);
+                }
             }
         }
         self.release_empty(None);
@@ -98,7 +101,7 @@ impl LevelSet {
             }
             Reinitialization::FifthOrder => {
                 fast_sweeping::sweep(&mut self.grid, &slots, spacing, rounds, 0.0);
-                pde::relax(&mut self.grid, spacing, 2 * reach as usize);
+                pde::relax(&mut self.grid, spacing, 2 * reach as usize, 0.0);
             }
         }
         let touched: Vec<BlockCoordinates> = slots.iter().map(|slot| self.grid.blocks()[slot.index()]).collect();

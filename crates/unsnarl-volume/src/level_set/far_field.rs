@@ -4,7 +4,7 @@
 //! that are stored know the distance of their centre; the others get theirs by fast sweeping over the coarse grid.
 //!
 //! Guarantees: the sign is that of the block. Does not: promise more than first order at the width of a block; expect
-//! a tenth of the distance.
+//! a tenth to a fifth of the distance.
 
 use super::eikonal::godunov;
 use crate::grid::{BlockCoordinates, BlockGrid, BlockState, Domain, Side};

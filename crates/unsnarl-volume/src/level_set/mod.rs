@@ -15,9 +15,11 @@ pub mod far_field;
 pub mod flow;
 pub mod from_field;
 pub mod from_mesh;
+pub mod moving;
 pub mod query;
 pub mod refine;
 pub mod sculpt;
+pub mod spline;
 mod stencil;
 
 pub use band::Reinitialization;
@@ -25,8 +27,10 @@ pub use csg::Csg;
 pub use extract::Extraction;
 pub use flow::FlowError;
 pub use from_mesh::{Beyond, Extent, MeshError, MeshSettings, winding_number};
+pub use moving::{BodyPoint, DeformingBody, DeformingError, RigidBody};
 pub use refine::Doubling;
 pub use sculpt::{Stroke, Tool};
+pub use spline::{CubicSpline, Curvature};
 
 use crate::grid::{Background, BlockGrid, BlockWidth, Domain, SampleCoordinates};
 use far_field::FarField;

@@ -8,18 +8,26 @@
 use crate::grid::{BlockGrid, BlockSlot, Halo};
 use crate::level_set::stencil::{update_samples, upwind_slope};
 
-/// Runs a number of steps of half a sample each over all blocks.
-pub fn relax(grid: &mut BlockGrid<f32>, spacing: f64, steps: usize) {
+/// Runs a number of steps of half a sample each over all blocks. Samples nearer than `known` stay as they are.
+pub fn relax(grid: &mut BlockGrid<f32>, spacing: f64, steps: usize, known: f32) {
     let slots: Vec<BlockSlot> = (0..grid.blocks().len() as u32).map(BlockSlot).collect();
     let edge = grid.background().outside;
     let spacing = spacing as f32;
     for _ in 0..steps {
         let before: Vec<f32> = grid.samples().to_vec();
         for _ in 0..2 {
-            update_samples(grid, &slots, 3, |halo, place, _| advanced(halo, place, edge, spacing));
+            update_samples(grid, &slots, 3, |halo, place, _| {
+                if halo.values()[place].abs() < known {
+                    halo.values()[place]
+                } else {
+                    advanced(halo, place, edge, spacing)
+                }
+            });
         }
         for (value, before) in grid.samples_mut().iter_mut().zip(before) {
-            *value = 0.5 * (*value + before);
+            if before.abs() >= known {
+                *value = 0.5 * (*value + before);
+            }
         }
     }
 }

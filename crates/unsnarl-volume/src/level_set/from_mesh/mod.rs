@@ -11,9 +11,11 @@
 
 mod closing;
 mod distance;
+mod extend;
 mod winding;
 mod winding_number;
 
+pub(super) use extend::extend;
 pub use winding_number::winding_number;
 
 use super::far_field::FarField;
@@ -220,6 +222,15 @@ struct NearPairs {
     pairs: Vec<(u64, u32)>,
     /// Where the run of each block starts in `pairs`, and the end of the last.
     starts: Vec<usize>,
+}
+
+impl NearPairs {
+    /// The pairs of a block.
+    fn of_block(&self, place: u64) -> &[(u64, u32)] {
+        let from = self.pairs.partition_point(|pair| pair.0 < place);
+        let to = self.pairs.partition_point(|pair| pair.0 <= place);
+        &self.pairs[from..to]
+    }
 }
 
 impl<'a> Body<'a> {
