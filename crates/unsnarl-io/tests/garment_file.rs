@@ -85,13 +85,18 @@ fn mistakes_are_named_with_their_line() {
         ("[[crease]]\nedges = [[0, 1]]\nangle_degrees = 400\n", "x:1: ", "from -180 to 180"),
         ("rest = \"shape\"\npanel_scale = 2\n", "x:2: ", "panel_scale goes with"),
         ("layer = 1\n[[pin]]\nvertices = [99]\n", "x:2: ", "there is no vertex 99, the mesh has 6"),
-        ("[[crease]]\nedges = [[0, 2]]\nangle_degrees = 1\n\n[[crease]]\nedges = [[0, 4]]\nangle_degrees = 1\n", "x:5: ", "no edge joins vertex 0 and vertex 4"),
+        (
+            "[[crease]]\nedges = [[0, 2]]\nangle_degrees = 1\n\n[[crease]]\nedges = [[0, 4]]\nangle_degrees = 1\n",
+            "x:5: ",
+            "no edge joins vertex 0 and vertex 4",
+        ),
         ("[[panel]]\ngroup = \"hood\"\n", "x:1: ", "there is no group `hood`"),
         ("panel_scale = -1.0\n", "x:1: ", "greater than 0"),
     ];
     for (text, place, words) in rows {
         let outcome = garment_file::parse("x", text);
-        let error = outcome.and_then(|sidecar| sidecar.build(Path::new("shirt.obj"), &shirt())).unwrap_err().to_string();
+        let error =
+            outcome.and_then(|sidecar| sidecar.build(Path::new("shirt.obj"), &shirt())).unwrap_err().to_string();
         assert!(error.starts_with(place) && error.contains(words) && !error.contains('\n'), "{text}: {error}");
     }
 }

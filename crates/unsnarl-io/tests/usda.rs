@@ -184,6 +184,7 @@ fn bad_files_are_refused() {
         assert_eq!(error.kind, kind, "{error}");
         assert!(!error.to_string().contains('\n'));
     }
+    assert_eq!(Format::from_path(Path::new("shirt.USDA")), Some(Format::Usda));
     let error = mesh::read(Path::new("shirt.usdc"), &ReadOptions::default()).unwrap_err();
     assert!(error.to_string().contains("usdcat"), "{error}");
 }

@@ -77,6 +77,7 @@ impl Format {
         Self::Off,
         Self::Gltf,
         Self::Glb,
+        Self::Usda,
     ];
 
     /// By the extension of a path, in either case.

@@ -252,6 +252,10 @@ pub(super) fn encode(file: &MeshFile, conversion: &Conversion) -> Vec<u8> {
     }
     let mut names: [Option<&str>; 4] = [None; 4];
     file.for_each_face(|face| {
+        // Other kinds of files may hold faces that OBJ cannot.
+        if face.corners.len() < 3 {
+            return;
+        }
         let labels = [&file.objects, &file.groups, &file.materials, &file.smoothing];
         for ((labels, keyword), last) in labels.into_iter().zip(["o", "g", "usemtl", "s"]).zip(&mut names) {
             let Some(triangle) = face.triangle.filter(|_| !labels.is_empty()) else { continue };

@@ -43,13 +43,75 @@ impl Random {
 
 /// Words that readers may trip over.
 const WORDS: &[&str] = &[
-    "0", "-1", "1", "3", "255", "65536", "4294967295", "4294967296", "-9223372036854775808", "99999999999999999999",
-    "1e400", "-1e31", "1e-320", "nan", "-inf", "inf", " ", "\n", "\r", "\\\n", "/", "//", "#", "\0", "\u{fffd}",
-    "f ", "v ", "vt ", "g ", "l ", "stitch ", "usemtl ", "element vertex ", "element face ", "property list uchar int ",
-    "property double x", "end_header\n", "format binary_big_endian 1.0\n", "facet", "endfacet", "solid ", "vertex ",
-    "OFF", "COFF", "{", "}", "[", "]", "(", ")", "\"", "\"\"\"", "@", "<", ":", ",", "null", "\"count\":", "\"sparse\":",
-    "\"byteStride\":", "\"byteOffset\":", "\"mode\":5,", "def Mesh \"m\" {", "points.timeSamples = {", "variantSet ",
-    "xformOp:rotateXYZ", "!invert!", "None", "interpolation = \"vertex\"",
+    "0",
+    "-1",
+    "1",
+    "3",
+    "255",
+    "65536",
+    "4294967295",
+    "4294967296",
+    "-9223372036854775808",
+    "99999999999999999999",
+    "1e400",
+    "-1e31",
+    "1e-320",
+    "nan",
+    "-inf",
+    "inf",
+    " ",
+    "\n",
+    "\r",
+    "\\\n",
+    "/",
+    "//",
+    "#",
+    "\0",
+    "\u{fffd}",
+    "f ",
+    "v ",
+    "vt ",
+    "g ",
+    "l ",
+    "stitch ",
+    "usemtl ",
+    "element vertex ",
+    "element face ",
+    "property list uchar int ",
+    "property double x",
+    "end_header\n",
+    "format binary_big_endian 1.0\n",
+    "facet",
+    "endfacet",
+    "solid ",
+    "vertex ",
+    "OFF",
+    "COFF",
+    "{",
+    "}",
+    "[",
+    "]",
+    "(",
+    ")",
+    "\"",
+    "\"\"\"",
+    "@",
+    "<",
+    ":",
+    ",",
+    "null",
+    "\"count\":",
+    "\"sparse\":",
+    "\"byteStride\":",
+    "\"byteOffset\":",
+    "\"mode\":5,",
+    "def Mesh \"m\" {",
+    "points.timeSamples = {",
+    "variantSet ",
+    "xformOp:rotateXYZ",
+    "!invert!",
+    "None",
+    "interpolation = \"vertex\"",
 ];
 
 /// Damages a file in one to eight ways.
@@ -118,7 +180,9 @@ pub fn run(format: Format, corpus: &[Vec<u8>], seed: u64, count: u64, time: Dura
     let mut tally = Tally::default();
     let start = Instant::now();
     while tally.inputs < count && (tally.inputs % 64 != 0 || start.elapsed() < time) {
-        let base = &pool[random.below(pool.len())];
+        // Half of all inputs start from a good file.
+        let reach = if random.below(2) == 0 { corpus.len() } else { pool.len() };
+        let base = &pool[random.below(reach)];
         let bytes = damaged(base, &pool, &mut random);
         let thorough = random.below(4) == 0;
         let before = Instant::now();
@@ -159,7 +223,7 @@ fn examine(format: Format, bytes: &[u8], thorough: bool) -> Result<String, Strin
             if text.contains('\n') {
                 return Err(format!("the message has two lines: {text}"));
             }
-            Ok(text.chars().filter(|letter| letter.is_ascii_alphabetic() || *letter == ' ').collect())
+            Ok(without_quotes(&text).filter(|letter| letter.is_ascii_alphabetic() || *letter == ' ').collect())
         }
         Ok(file) => {
             if thorough {
@@ -172,6 +236,11 @@ fn examine(format: Format, bytes: &[u8], thorough: bool) -> Result<String, Strin
             Ok(format!("mesh {findings:?} {:?} {}", sizes.map(usize::ilog2_or_zero), file.uv.is_some()))
         }
     }
+}
+
+/// A message without what it quotes from the file.
+fn without_quotes(text: &str) -> impl Iterator<Item = char> + '_ {
+    text.split('`').step_by(2).flat_map(str::chars)
 }
 
 trait Log2 {
