@@ -35,6 +35,12 @@ impl Sign {
             Self::Zero
         }
     }
+
+    /// The sign of a float that is certain and not zero: no branch, since nobody can predict it.
+    #[inline]
+    fn of_nonzero(value: f64) -> Self {
+        if value > 0.0 { Self::Positive } else { Self::Negative }
+    }
 }
 
 impl std::ops::Neg for Sign {
@@ -96,13 +102,7 @@ pub fn orient3d(a: DVec3, b: DVec3, c: DVec3, d: DVec3) -> Sign {
         + (cxay.abs() + axcy.abs()) * bd.z.abs()
         + (axby.abs() + bxay.abs()) * cd.z.abs();
     let bound = ORIENT3D_ERROR * permanent;
-    if determinant > bound {
-        Sign::Positive
-    } else if determinant < -bound {
-        Sign::Negative
-    } else {
-        orient3d_exact(a, b, c, d)
-    }
+    if determinant.abs() > bound { Sign::of_nonzero(determinant) } else { orient3d_exact(a, b, c, d) }
 }
 
 #[cold]
@@ -123,10 +123,8 @@ pub fn orient2d(a: DVec2, b: DVec2, c: DVec2) -> Sign {
     let right = (a.y - c.y) * (b.x - c.x);
     let determinant = left - right;
     let bound = ORIENT2D_ERROR * (left.abs() + right.abs());
-    if determinant > bound {
-        Sign::Positive
-    } else if determinant < -bound {
-        Sign::Negative
+    if determinant.abs() > bound {
+        Sign::of_nonzero(determinant)
     } else {
         let coord = |point: DVec2| Coord { x: point.x, y: point.y };
         Sign::of(robust::orient2d(coord(a), coord(b), coord(c)))

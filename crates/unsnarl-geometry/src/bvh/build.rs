@@ -32,8 +32,7 @@ fn fill(boxes: &[Aabb], order: &mut [u32], nodes: &mut [Node], offset: usize) ->
     node.children = [child(left, offset + 1), child(right, right_offset)];
     let mut fill_left = || subtree(boxes, left, left_nodes, offset + 1);
     let mut fill_right = || subtree(boxes, right, right_nodes, right_offset);
-    let (left_box, right_box) =
-        if parallel { rayon::join(fill_left, fill_right) } else { (fill_left(), fill_right()) };
+    let (left_box, right_box) = if parallel { rayon::join(fill_left, fill_right) } else { (fill_left(), fill_right()) };
     node.boxes = [left_box, right_box];
     left_box.union(right_box)
 }

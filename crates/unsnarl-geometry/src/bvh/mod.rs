@@ -51,6 +51,7 @@ impl Child {
         Self(index | ITEM_BIT)
     }
 
+    #[inline]
     fn target(self) -> Target {
         if self.0 & ITEM_BIT == 0 { Target::Node(self.0 as usize) } else { Target::Item(self.0 & !ITEM_BIT) }
     }
@@ -124,6 +125,11 @@ impl Bvh {
 }
 
 impl Node {
+    #[inline]
+    fn child(&self, side: usize) -> (Child, &Aabb) {
+        (self.children[side], &self.boxes[side])
+    }
+
     fn bounds(&self) -> Aabb {
         self.boxes[0].union(self.boxes[1])
     }

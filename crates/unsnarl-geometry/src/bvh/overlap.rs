@@ -12,12 +12,12 @@ use rayon::prelude::*;
 const TASK_COUNT: usize = 512;
 
 /// A subtree and its box.
-type Subtree = (Child, Aabb);
+type Subtree<'tree> = (Child, &'tree Aabb);
 
 #[derive(Clone, Copy)]
-enum Task {
+enum Task<'tree> {
     Within(Child),
-    Between(Subtree, Subtree),
+    Between(Subtree<'tree>, Subtree<'tree>),
 }
 
 impl Bvh {
@@ -38,13 +38,13 @@ impl Bvh {
         if !ours.1.overlaps(&theirs.1) {
             return Vec::new();
         }
-        let mut tasks = vec![Task::Between(ours, theirs)];
+        let mut tasks = vec![Task::Between((ours.0, &ours.1), (theirs.0, &theirs.1))];
         cut(&mut tasks, |task, out| self.expand(other, task, out));
         let plain = |a: u32, b: u32, out: &mut Vec<R>| visit(a as usize, b as usize, out);
         self.run(other, &tasks, &plain)
     }
 
-    fn run<R: Send>(&self, other: &Bvh, tasks: &[Task], visit: &(impl Fn(u32, u32, &mut Vec<R>) + Sync)) -> Vec<R> {
+    fn run<R: Send>(&self, other: &Bvh, tasks: &[Task<'_>], visit: &(impl Fn(u32, u32, &mut Vec<R>) + Sync)) -> Vec<R> {
         let lists: Vec<Vec<R>> = tasks
             .par_iter()
             .with_max_len(1)
@@ -67,79 +67,83 @@ impl Bvh {
         self.within(node.children[0], visit, out);
         self.within(node.children[1], visit, out);
         if node.boxes[0].overlaps(&node.boxes[1]) {
-            self.between(self, (node.children[0], node.boxes[0]), (node.children[1], node.boxes[1]), visit, out);
+            self.between(self, node.child(0), node.child(1), visit, out);
         }
     }
 
-    /// All pairs between two subtrees whose boxes overlap: the larger box is opened first.
+    /// All pairs between two subtrees whose boxes overlap.
     fn between<R>(
         &self,
         other: &Bvh,
-        ours: Subtree,
-        theirs: Subtree,
+        ours: Subtree<'_>,
+        theirs: Subtree<'_>,
         visit: &impl Fn(u32, u32, &mut Vec<R>),
         out: &mut Vec<R>,
     ) {
+        if let (Target::Item(a), Target::Item(b)) = (ours.0.target(), theirs.0.target()) {
+            visit(a, b, out);
+        } else {
+            self.open(other, ours, theirs, |ours, theirs| self.between(other, ours, theirs, visit, out));
+        }
+    }
+
+    /// Calls `each` with the overlapping pairs one level below a pair that is not of two items: nodes are opened on both
+    /// sides at once, since subtrees that meet are mostly of one size.
+    #[inline]
+    fn open<'tree>(
+        &'tree self,
+        other: &'tree Bvh,
+        ours: Subtree<'tree>,
+        theirs: Subtree<'tree>,
+        mut each: impl FnMut(Subtree<'tree>, Subtree<'tree>),
+    ) {
+        let mut offer = |ours: Subtree<'tree>, theirs: Subtree<'tree>| {
+            if ours.1.overlaps(theirs.1) {
+                each(ours, theirs);
+            }
+        };
         match (ours.0.target(), theirs.0.target()) {
-            (Target::Item(a), Target::Item(b)) => visit(a, b, out),
-            (Target::Node(index), target) if opens_first(&ours.1, &theirs.1, &target) => {
-                let node = &self.nodes[index];
-                for side in 0..2 {
-                    if node.boxes[side].overlaps(&theirs.1) {
-                        self.between(other, (node.children[side], node.boxes[side]), theirs, visit, out);
-                    }
+            (Target::Node(mine), Target::Node(their)) => {
+                let (mine, their) = (&self.nodes[mine], &other.nodes[their]);
+                for (first, second) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+                    offer(mine.child(first), their.child(second));
                 }
             }
-            (_, Target::Node(index)) => {
-                let node = &other.nodes[index];
-                for side in 0..2 {
-                    if node.boxes[side].overlaps(&ours.1) {
-                        self.between(other, ours, (node.children[side], node.boxes[side]), visit, out);
-                    }
-                }
+            (Target::Node(mine), Target::Item(_)) => {
+                let mine = &self.nodes[mine];
+                offer(mine.child(0), theirs);
+                offer(mine.child(1), theirs);
             }
-            (Target::Node(_), Target::Item(_)) => unreachable!("a node always opens before an item"),
+            (Target::Item(_), Target::Node(their)) => {
+                let their = &other.nodes[their];
+                offer(ours, their.child(0));
+                offer(ours, their.child(1));
+            }
+            (Target::Item(_), Target::Item(_)) => {}
         }
     }
 
     /// One level of the recursion as tasks; an item pair stays as it is.
-    fn expand(&self, other: &Bvh, task: Task, out: &mut Vec<Task>) {
+    fn expand<'tree>(&'tree self, other: &'tree Bvh, task: Task<'tree>, out: &mut Vec<Task<'tree>>) {
         match task {
             Task::Within(child) => {
                 let Target::Node(index) = child.target() else { return };
                 let node = &self.nodes[index];
                 out.extend(node.children.map(Task::Within));
                 if node.boxes[0].overlaps(&node.boxes[1]) {
-                    let [left, right] = [0, 1].map(|side| (node.children[side], node.boxes[side]));
-                    out.push(Task::Between(left, right));
+                    out.push(Task::Between(node.child(0), node.child(1)));
                 }
             }
             Task::Between(ours, theirs) => match (ours.0.target(), theirs.0.target()) {
                 (Target::Item(_), Target::Item(_)) => out.push(task),
-                (Target::Node(index), target) if opens_first(&ours.1, &theirs.1, &target) => {
-                    let node = &self.nodes[index];
-                    out.extend((0..2).filter(|&side| node.boxes[side].overlaps(&theirs.1)).map(|side| {
-                        Task::Between((node.children[side], node.boxes[side]), theirs)
-                    }));
-                }
-                (_, Target::Node(index)) => {
-                    let node = &other.nodes[index];
-                    out.extend((0..2).filter(|&side| node.boxes[side].overlaps(&ours.1)).map(|side| {
-                        Task::Between(ours, (node.children[side], node.boxes[side]))
-                    }));
-                }
-                (Target::Node(_), Target::Item(_)) => unreachable!("a node always opens before an item"),
+                _ => self.open(other, ours, theirs, |ours, theirs| out.push(Task::Between(ours, theirs))),
             },
         }
     }
 }
 
-fn opens_first(ours: &Aabb, theirs: &Aabb, their_target: &Target) -> bool {
-    matches!(their_target, Target::Item(_)) || ours.extent().element_sum() >= theirs.extent().element_sum()
-}
-
 /// Expands all tasks level by level until there are enough, or expanding adds none.
-fn cut(tasks: &mut Vec<Task>, expand: impl Fn(Task, &mut Vec<Task>)) {
+fn cut<'tree>(tasks: &mut Vec<Task<'tree>>, expand: impl Fn(Task<'tree>, &mut Vec<Task<'tree>>)) {
     for _ in 0..12 {
         if tasks.len() >= TASK_COUNT {
             break;

@@ -1,6 +1,7 @@
 //! Edges that pass through triangles, in the symbolically perturbed mesh.
 
-use super::triangle_pair::surely_apart;
+use super::separation::{surely_apart, surely_only_corner};
+use super::triangle_pair::shared_corners;
 use crate::ids::VertexId;
 use crate::math::DVec3;
 use crate::predicates::{IndexedPoint, Side, side_of_plane};
@@ -32,10 +33,13 @@ pub fn crossings_of_pair(
     b: [VertexId; 3],
     positions: &[DVec3],
 ) -> ([Option<PairCrossing>; 2], usize) {
+    let mut found = Found { crossings: [None; 2], count: 0 };
+    let (shared_count, in_a, in_b) = shared_corners(a, b);
+    if shared_count > 1 {
+        return (found.crossings, 0);
+    }
     let point = |vertex: VertexId| IndexedPoint { vertex, position: positions[vertex.index()] };
     let (a, b) = (a.map(point), b.map(point));
-    let mut found = Found { crossings: [None; 2], count: 0 };
-    let shared_count = a.iter().filter(|p| b.iter().any(|q| q.vertex == p.vertex)).count();
     match shared_count {
         0 => {
             if surely_apart(a.map(|p| p.position), b.map(|p| p.position)) {
@@ -59,17 +63,22 @@ pub fn crossings_of_pair(
                 }
             }
         }
-        1 => {
-            for edge in 0..3 {
-                if edge_pierces(a[edge], a[(edge + 1) % 3], b) {
-                    found.push(PairSide::First, edge);
-                }
-                if edge_pierces(b[edge], b[(edge + 1) % 3], a) {
-                    found.push(PairSide::Second, edge);
-                }
+        _ => {
+            let turned = |corners: [IndexedPoint; 3], first: usize| {
+                [first, first + 1, first + 2].map(|corner| corners[corner % 3].position)
+            };
+            if surely_only_corner(turned(a, in_a), turned(b, in_b)) {
+                return (found.crossings, 0);
+            }
+            let opposite = |corner: usize| ((corner + 1) % 3, (corner + 2) % 3);
+            let ((a_start, a_end), (b_start, b_end)) = (opposite(in_a), opposite(in_b));
+            if edge_pierces(a[a_start], a[a_end], b) {
+                found.push(PairSide::First, a_start);
+            }
+            if edge_pierces(b[b_start], b[b_end], a) {
+                found.push(PairSide::Second, b_start);
             }
         }
-        _ => {}
     }
     (found.crossings, found.count)
 }
@@ -91,12 +100,10 @@ fn all_equal(sides: [Side; 3]) -> bool {
     sides[0] == sides[1] && sides[1] == sides[2]
 }
 
-/// Whether a whole edge passes through a triangle; an edge with an end in one of its corners does not.
+/// Whether an edge without an end in one of its corners passes through a triangle.
 fn edge_pierces(p: IndexedPoint, q: IndexedPoint, triangle: [IndexedPoint; 3]) -> bool {
     let [a, b, c] = triangle;
-    triangle.iter().all(|corner| corner.vertex != p.vertex && corner.vertex != q.vertex)
-        && side_of_plane(a, b, c, p) != side_of_plane(a, b, c, q)
-        && line_pierces(p, q, triangle)
+    side_of_plane(a, b, c, p) != side_of_plane(a, b, c, q) && line_pierces(p, q, triangle)
 }
 
 /// Whether the line through two points passes inside the three sides of a triangle.

@@ -11,8 +11,10 @@
 mod crossing;
 mod find;
 mod planar;
+mod separation;
 mod triangle_pair;
 
 pub use crossing::{PairCrossing, PairSide, crossings_of_pair};
 pub use find::{IntersectingPair, find_crossing_pairs, find_intersecting_pairs, triangle_box, triangle_tree};
-pub use triangle_pair::{Relation, relation, surely_apart};
+pub use separation::surely_apart;
+pub use triangle_pair::{Relation, relation};

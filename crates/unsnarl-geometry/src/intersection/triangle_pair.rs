@@ -4,6 +4,7 @@
 //! else. A triangle without area stands for the segment or point that it covers.
 
 use super::planar::{Projection, segment_meets_triangle, segments_meet};
+use super::separation::{surely_apart, surely_only_corner, surely_unfolded};
 use crate::ids::VertexId;
 use crate::math::DVec3;
 use crate::predicates::{Sign, orient3d};
@@ -21,52 +22,35 @@ pub enum Relation {
 
 /// The relation of two different triangles, given by their vertices.
 pub fn relation(a: [VertexId; 3], b: [VertexId; 3], positions: &[DVec3]) -> Relation {
-    let at = |vertices: [VertexId; 3]| vertices.map(|vertex| positions[vertex.index()]);
-    if a.iter().all(|vertex| !b.contains(vertex)) {
-        let (a, b) = (at(a), at(b));
-        return if surely_apart(a, b) { Relation::Apart } else { disjoint(a, b) };
-    }
-    let (a, b, shared_count) = shared_first(a, b);
-    match shared_count {
-        1 => sharing_vertex(at(a), at(b)),
-        2 => sharing_edge(at(a), at(b)),
+    let from = |vertices: [VertexId; 3], start: usize| {
+        [start, start + 1, start + 2].map(|corner| positions[vertices[corner % 3].index()])
+    };
+    match shared_corners(a, b) {
+        (0, ..) => {
+            let (a, b) = (from(a, 0), from(b, 0));
+            if surely_apart(a, b) { Relation::Apart } else { disjoint(a, b) }
+        }
+        (1, in_a, in_b) => {
+            let (a, b) = (from(a, in_a), from(b, in_b));
+            if surely_only_corner(a, b) { Relation::Apart } else { sharing_vertex(a, b) }
+        }
+        (2, in_a, in_b) => {
+            let ([a, u, v], [b, ..]) = (from(a, in_a), from(b, in_b));
+            if surely_unfolded([u, v], a, b) { Relation::Apart } else { sharing_edge([u, v], a, b) }
+        }
         _ => Relation::Touching,
     }
 }
 
-/// A cheap test that proves two triangles apart: `true` is certain, `false` says nothing.
-///
-/// All corners of one lie on one side of the other's plane by more than rounding can explain.
-#[inline]
-pub fn surely_apart(a: [DVec3; 3], b: [DVec3; 3]) -> bool {
-    surely_on_one_side(a, b) || surely_on_one_side(b, a)
-}
-
-#[inline]
-fn surely_on_one_side([origin, first, second]: [DVec3; 3], points: [DVec3; 3]) -> bool {
-    // The float error of `(u x v) . w` is below 32 roundings of the product of the three largest coordinates.
-    const ERROR: f64 = 32.0 * f64::EPSILON;
-    let (u, v) = (first - origin, second - origin);
-    let normal = u.cross(v);
-    let size = u.abs().max_element() * v.abs().max_element();
-    let offsets = points.map(|point| point - origin);
-    let reach = offsets[0].abs().max(offsets[1].abs()).max(offsets[2].abs()).max_element();
-    let bound = ERROR * size * reach;
-    let heights = offsets.map(|offset| normal.dot(offset));
-    let lowest = heights[0].min(heights[1]).min(heights[2]);
-    let highest = heights[0].max(heights[1]).max(heights[2]);
-    lowest > bound || highest < -bound
-}
-
-/// Rotates both triangles so that what they share comes first, in the same order; keeps the cyclic order where it can.
-fn shared_first(a: [VertexId; 3], b: [VertexId; 3]) -> ([VertexId; 3], [VertexId; 3], usize) {
-    let sorted = |ours: [VertexId; 3], theirs: [VertexId; 3]| {
-        let mut out = ours;
-        out.sort_by_key(|vertex| (!theirs.contains(vertex), *vertex));
-        out
-    };
-    let shared_count = a.iter().filter(|vertex| b.contains(vertex)).count();
-    (sorted(a, b), sorted(b, a), shared_count)
+/// How many vertices two triangles share, and the corner of each that tells where: the shared one if there is one, the
+/// one that is not shared if there are two.
+pub(super) fn shared_corners(a: [VertexId; 3], b: [VertexId; 3]) -> (usize, usize, usize) {
+    let in_b = a.map(|vertex| usize::from(b.contains(&vertex)));
+    let in_a = b.map(|vertex| usize::from(a.contains(&vertex)));
+    let count = in_b[0] + in_b[1] + in_b[2];
+    let telling = usize::from(count == 1);
+    let place = |shared: [usize; 3]| shared.iter().position(|&is_shared| is_shared == telling).unwrap_or(0);
+    (count, place(in_b), place(in_a))
 }
 
 fn signs_of_corners([a, b, c]: [DVec3; 3], points: [DVec3; 3]) -> [Sign; 3] {
@@ -194,9 +178,9 @@ fn same_direction(from: DVec3, a: DVec3, b: DVec3) -> bool {
     })
 }
 
-/// Two triangles whose first two corners are one and the same edge: they meet beyond it when one is folded flat on the
+/// Two triangles with a common edge `u v` and third corners `a`, `b`: they meet beyond it when one is folded flat on the
 /// other.
-fn sharing_edge([u, v, a]: [DVec3; 3], [_, _, b]: [DVec3; 3]) -> Relation {
+fn sharing_edge([u, v]: [DVec3; 2], a: DVec3, b: DVec3) -> Relation {
     if orient3d(u, v, a, b) != Sign::Zero {
         return Relation::Apart;
     }
