@@ -31,6 +31,7 @@ enum Command {
     Make(commands::make::Flags),
     Sim(commands::sim::Flags),
     Export(commands::export::Flags),
+    Studio(commands::studio::Flags),
 }
 
 fn main() -> ExitCode {
@@ -50,5 +51,6 @@ fn run(command: &Command, session: &Session) -> Result<ExitCode, Failure> {
         Command::Make(flags) => commands::make::run(flags, session),
         Command::Sim(flags) => commands::sim::run(flags, session),
         Command::Export(flags) => commands::export::run(flags, session),
+        Command::Studio(flags) => commands::studio::run(flags, session),
     }
 }

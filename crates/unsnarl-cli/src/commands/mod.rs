@@ -5,3 +5,4 @@ pub mod export;
 pub mod fix;
 pub mod make;
 pub mod sim;
+pub mod studio;

@@ -1,0 +1,33 @@
+//! Embeds the built page. Without `page/dist/site` a notice is embedded that says how to build it.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed=page/dist");
+    let root = PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
+    let mut files = Vec::new();
+    collect(&root.join("page/dist/site"), "", &mut files);
+    files.sort();
+    let mut list = String::from("&[\n");
+    for (name, path) in &files {
+        writeln!(list, "    ({name:?}, include_bytes!({path:?})),").expect("a string takes everything");
+    }
+    list.push_str("]\n");
+    let target = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets it")).join("page_files.rs");
+    std::fs::write(target, list).expect("the output folder can be written");
+}
+
+fn collect(folder: &Path, prefix: &str, files: &mut Vec<(String, String)>) {
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
+        let path = entry.path();
+        if path.is_dir() {
+            collect(&path, &format!("{name}/"), files);
+        } else {
+            files.push((name, path.display().to_string()));
+        }
+    }
+}

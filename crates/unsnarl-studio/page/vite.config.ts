@@ -1,0 +1,6 @@
+import { defineConfig } from "vite";
+
+export default defineConfig({
+  base: "./",
+  build: { outDir: "dist/site", emptyOutDir: true, target: "es2022", chunkSizeWarningLimit: 1200, assetsInlineLimit: 0 },
+});

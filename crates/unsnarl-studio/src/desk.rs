@@ -1,0 +1,303 @@
+//! The desk: what one tab works on, and the loop that listens to the page and steps the engine.
+//!
+//! While something runs, commands are taken between steps; otherwise the thread sleeps until one comes. Frames that the
+//! page has no time for are left out, but never the last one.
+
+use crate::command::{Command, Message};
+use crate::folder::Folder;
+use crate::opening::{self, OpenError, Opened, Opening};
+use crate::packet::Packet;
+use crate::playback::Playback;
+use crate::portrait;
+use crate::workpiece::{Advance, Pin, Workpiece};
+use serde_json::json;
+use std::path::Path;
+use std::time::{Duration, Instant};
+use tokio::sync::mpsc::error::TryRecvError;
+use tokio::sync::mpsc::{Receiver, Sender};
+use unsnarl::fix::{FixMethod, FixSettings};
+use unsnarl::samples;
+use unsnarl_geometry::DVec3;
+use unsnarl_io::mesh::{self, Format, MeshFile};
+
+/// Frames closer than this are not sent.
+const SHORTEST_BREAK: Duration = Duration::from_millis(25);
+
+/// The methods that the page offers: name in commands, name for people.
+const METHODS: [(&str, &str, FixMethod); 1] = [("auto", "Automatic", FixMethod::Auto)];
+
+/// What one tab works on.
+pub struct Desk {
+    folder: Folder,
+    opening: Opening,
+    work: Work,
+    activity: Activity,
+    tell: Sender<Vec<u8>>,
+    last_frame: Instant,
+}
+
+enum Work {
+    Nothing,
+    Garment(Box<Workpiece>),
+    Cache(Box<Playback>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Activity {
+    Idle,
+    Untangling,
+}
+
+/// The page has gone.
+struct Gone;
+
+/// What went wrong with a command.
+enum Trouble {
+    Gone,
+    /// For a person to read.
+    Refusal(String),
+}
+
+impl From<Gone> for Trouble {
+    fn from(_: Gone) -> Self {
+        Self::Gone
+    }
+}
+
+impl Desk {
+    /// An empty desk. `tell` takes packets for the page.
+    pub fn new(opening: Opening, folder: Folder, tell: Sender<Vec<u8>>) -> Self {
+        Self { folder, opening, work: Work::Nothing, activity: Activity::Idle, tell, last_frame: Instant::now() }
+    }
+
+    /// Works until the page has gone.
+    pub fn work(mut self, mut asked: Receiver<Message>) {
+        loop {
+            let message = match self.activity {
+                Activity::Idle => asked.blocking_recv(),
+                Activity::Untangling => match asked.try_recv() {
+                    Ok(message) => Some(message),
+                    Err(TryRecvError::Disconnected) => None,
+                    Err(TryRecvError::Empty) => match self.run() {
+                        Ok(()) => continue,
+                        Err(Gone) => None,
+                    },
+                },
+            };
+            let Some(message) = message else { return };
+            let outcome = match self.handle(message) {
+                Ok(()) => Ok(()),
+                Err(Trouble::Gone) => Err(Gone),
+                Err(Trouble::Refusal(text)) => self.send(Packet::new("error").field("text", text)),
+            };
+            if outcome.is_err() {
+                return;
+            }
+        }
+    }
+
+    fn send(&self, packet: Packet) -> Result<(), Gone> {
+        self.tell.blocking_send(packet.encode()).map_err(|_| Gone)
+    }
+
+    /// One step of what is under way.
+    fn run(&mut self) -> Result<(), Gone> {
+        let Work::Garment(workpiece) = &mut self.work else {
+            self.activity = Activity::Idle;
+            return Ok(());
+        };
+        match workpiece.step() {
+            Advance::GoOn => self.send_frame_if_there_is_time(),
+            Advance::Done => self.stop("done"),
+            Advance::GaveUp => self.stop("gave-up"),
+        }
+    }
+
+    fn stop(&mut self, why: &str) -> Result<(), Gone> {
+        self.activity = Activity::Idle;
+        self.send_frame(why)
+    }
+
+    fn send_frame_if_there_is_time(&mut self) -> Result<(), Gone> {
+        if self.last_frame.elapsed() < SHORTEST_BREAK || self.tell.capacity() == 0 {
+            return if self.tell.is_closed() { Err(Gone) } else { Ok(()) };
+        }
+        self.send_frame("untangling")
+    }
+
+    fn send_frame(&mut self, activity: &str) -> Result<(), Gone> {
+        self.last_frame = Instant::now();
+        match &self.work {
+            Work::Garment(workpiece) => self.send(portrait::frame(workpiece, activity)),
+            _ => Ok(()),
+        }
+    }
+
+    fn handle(&mut self, message: Message) -> Result<(), Trouble> {
+        match message {
+            Message::Malformed(reason) => Err(Trouble::Refusal(reason)),
+            Message::Upload { name, bytes } => self.lay_out(opening::from_upload(&name, bytes)),
+            Message::Command(command) => self.obey(command),
+        }
+    }
+
+    fn obey(&mut self, command: Command) -> Result<(), Trouble> {
+        match command {
+            Command::Welcome {} => self.welcome(),
+            Command::Open { path, body } => self.open(&path, body.as_deref()),
+            Command::Sample { name, resolution } => self.lay_out(opening::from_sample(&name, resolution)),
+            Command::Frame { number } => match &self.work {
+                Work::Cache(playback) => {
+                    let packet = playback.frame(number).map_err(|error| Trouble::Refusal(error.to_string()))?;
+                    Ok(self.send(packet)?)
+                }
+                _ => Err(Trouble::Refusal("no simulation is open".to_owned())),
+            },
+            Command::Save { path, existing } => self.save(&path, existing),
+            Command::Download { format } => self.download(&format),
+            other => self.work_on_garment(other),
+        }
+    }
+
+    fn garment(&mut self) -> Result<&mut Workpiece, Trouble> {
+        match &mut self.work {
+            Work::Garment(workpiece) => Ok(workpiece),
+            _ => Err(Trouble::Refusal("no garment is open: open a mesh file first".to_owned())),
+        }
+    }
+
+    fn work_on_garment(&mut self, command: Command) -> Result<(), Trouble> {
+        let workpiece = self.garment()?;
+        match command {
+            Command::Untangle { method } => {
+                workpiece.set_settings(settings(method.as_deref())?);
+                workpiece.remember();
+                self.activity = Activity::Untangling;
+                return Ok(self.send_frame("untangling")?);
+            }
+            Command::Pause {} => {
+                workpiece.analyze();
+                return Ok(self.stop("paused")?);
+            }
+            Command::Step {} => {
+                workpiece.remember();
+                let why = if workpiece.step() == Advance::Done { "done" } else { "paused" };
+                return Ok(self.stop(why)?);
+            }
+            Command::Stage {} => {
+                workpiece.remember();
+                let stage = workpiece.stage();
+                return Ok(self.stop(&format!("stage:{stage}"))?);
+            }
+            Command::Undo {} | Command::Redo {} => {
+                let done = if command == (Command::Undo {}) { workpiece.undo() } else { workpiece.redo() };
+                return Ok(self.stop(if done { "idle" } else { "nothing-to-undo" })?);
+            }
+            Command::Grab { vertex, radius } => {
+                workpiece.grab(vertex, radius);
+                self.activity = Activity::Untangling;
+                return Ok(());
+            }
+            Command::Drag { by } => workpiece.drag(DVec3::from_array(by)),
+            Command::Release {} => workpiece.release(),
+            Command::Pin { vertex } => workpiece.set_pin(vertex, Pin::Set),
+            Command::Unpin { vertex } => workpiece.set_pin(vertex, Pin::Removed),
+            _ => {}
+        }
+        if self.activity == Activity::Idle {
+            self.send_frame("idle")?;
+        }
+        Ok(())
+    }
+
+    fn welcome(&mut self) -> Result<(), Trouble> {
+        let made: Vec<_> = samples::cases()
+            .map(|case| json!({ "name": case.name, "about": case.about, "family": case.family.heading() }))
+            .collect();
+        let methods: Vec<_> = METHODS.iter().map(|(name, label, _)| json!({ "name": name, "label": label })).collect();
+        self.send(
+            Packet::new("welcome")
+                .field("version", env!("CARGO_PKG_VERSION"))
+                .field("files", self.folder.list())
+                .field("samples", made)
+                .field("methods", methods)
+                .field("opens", matches!(self.opening, Opening::File { .. })),
+        )?;
+        match std::mem::replace(&mut self.opening, Opening::Nothing) {
+            Opening::Nothing => Ok(()),
+            Opening::File { path, body } => self.open(&path, body.as_deref()),
+        }
+    }
+
+    fn open(&mut self, path: &str, body: Option<&str>) -> Result<(), Trouble> {
+        let found = self.folder.existing(path).map_err(|error| Trouble::Refusal(error.to_string()))?;
+        if !found.is_dir() {
+            return self.lay_out(opening::from_folder(&self.folder, path, body));
+        }
+        let playback = Playback::open(&found).map_err(|error| Trouble::Refusal(relative(&error, &found, path)))?;
+        let packet = playback.opened(path).map_err(|error| Trouble::Refusal(relative(&error, &found, path)))?;
+        self.activity = Activity::Idle;
+        self.work = Work::Cache(Box::new(playback));
+        Ok(self.send(packet)?)
+    }
+
+    fn lay_out(&mut self, opened: Result<Opened, OpenError>) -> Result<(), Trouble> {
+        let opened = opened.map_err(|error| Trouble::Refusal(error.to_string()))?;
+        let workpiece = Workpiece::new(opened);
+        self.send(portrait::opened(&workpiece))?;
+        self.work = Work::Garment(Box::new(workpiece));
+        Ok(self.stop("idle")?)
+    }
+
+    fn save(&mut self, path: &str, existing: crate::folder::Existing) -> Result<(), Trouble> {
+        let refusal = |error: &dyn std::fmt::Display| Trouble::Refusal(error.to_string());
+        let target = match self.folder.target(path, existing) {
+            Ok(target) => target,
+            Err(error @ crate::folder::PathError::Exists(_)) => {
+                return Ok(self.send(Packet::new("exists").field("path", path).field("text", error.to_string()))?);
+            }
+            Err(error) => return Err(refusal(&error)),
+        };
+        let (bytes, clean) = self.encode(Path::new(path))?;
+        unsnarl_io::write_atomically(&target, &bytes).map_err(|error| refusal(&relative(&error, &target, path)))?;
+        Ok(self.send(Packet::new("saved").field("path", path).field("clean", clean))?)
+    }
+
+    fn download(&mut self, format: &str) -> Result<(), Trouble> {
+        let (bytes, clean) = self.encode(Path::new(&format!("x.{format}")))?;
+        let packet = Packet::new("download").field("format", format).field("clean", clean).bytes("file", bytes);
+        Ok(self.send(packet)?)
+    }
+
+    /// The garment or its report as the bytes of a file, and whether what the file holds is clean.
+    fn encode(&mut self, path: &Path) -> Result<(Vec<u8>, bool), Trouble> {
+        let workpiece = self.garment()?;
+        if path.extension().is_some_and(|extension| extension == "json") {
+            let report = workpiece.report();
+            let mut text = serde_json::to_vec_pretty(&report).map_err(|error| Trouble::Refusal(error.to_string()))?;
+            text.push(b'\n');
+            return Ok((text, workpiece.verdict.as_ref().is_some_and(|verdict| verdict.is_clean())));
+        }
+        let first: &MeshFile = &workpiece.opened.files[0];
+        let Some(format) = first.format_for(path).or_else(|| Format::from_path(path)) else {
+            let kinds = "expected .obj, .ply, .stl, .off, .gltf, .glb, .usda, or .json for the report";
+            return Err(Trouble::Refusal(format!("{}: not a kind of file to save; {kinds}", path.display())));
+        };
+        let file = first.with_positions(workpiece.positions().to_vec());
+        let stored = file.stored_positions(format);
+        let bytes = mesh::encode(format, &file);
+        Ok((bytes, workpiece.is_clean_at(&stored)))
+    }
+}
+
+/// A message that names the file as the page does, not where it is on this machine.
+fn relative(error: &dyn std::fmt::Display, found: &Path, path: &str) -> String {
+    error.to_string().replace(&found.display().to_string(), path)
+}
+
+fn settings(method: Option<&str>) -> Result<FixSettings, Trouble> {
+    let name = method.unwrap_or("auto");
+    let known = METHODS.iter().find(|(own, _, _)| *own == name);
+    let &(_, _, method) = known.ok_or_else(|| Trouble::Refusal(format!("no method is called {name:.40}")))?;
+    Ok(FixSettings { method, ..FixSettings::default() })
+}

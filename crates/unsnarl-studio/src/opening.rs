@@ -1,0 +1,168 @@
+//! Opening: from the bytes of files, or from a made sample, to the parts that a workpiece is made of.
+
+use crate::folder::{Folder, PathError};
+use std::path::Path;
+use thiserror::Error;
+use unsnarl::analysis::{Assembly, PartKind};
+use unsnarl::model::{Cloth, Model, Rest, RestAngles};
+use unsnarl::samples::{self, Cut, Recipe};
+use unsnarl::scene::garment::{Garment, GarmentDescription, GarmentInput, RestChoice};
+use unsnarl::state::State;
+use unsnarl_geometry::{DVec3, TriangleId};
+use unsnarl_io::mesh::{self, Format, Labels, MeshFile, ReadOptions, Severity};
+
+/// The most triangles that the studio opens, all parts together.
+pub const MOST_TRIANGLES: usize = 1_000_000;
+
+/// What a tab shows first.
+#[derive(Clone, Debug)]
+pub enum Opening {
+    /// A choice of files and samples.
+    Nothing,
+    /// A mesh or cache of the folder.
+    File {
+        /// Path within the folder.
+        path: String,
+        /// A body of the folder, as an obstacle.
+        body: Option<String>,
+    },
+}
+
+/// Why something cannot be opened: one line for a person.
+#[derive(Debug, Error)]
+pub enum OpenError {
+    /// The path is refused.
+    #[error(transparent)]
+    Path(#[from] PathError),
+    /// The file is no usable mesh.
+    #[error("{0}")]
+    Unusable(String),
+    /// There are too many triangles.
+    #[error("{0}: {1} triangles; the studio opens up to {MOST_TRIANGLES}. unsnarl fix has no such limit")]
+    TooLarge(String, usize),
+    /// There is no such sample.
+    #[error("{0}: no such sample")]
+    NoSample(String),
+}
+
+/// Garments, then bodies, read and joined.
+pub struct Opened {
+    /// What to call it.
+    pub name: String,
+    /// The files, garments first.
+    pub files: Vec<MeshFile>,
+    /// How many of them are garments.
+    pub garment_count: usize,
+    /// All joined.
+    pub assembly: Assembly,
+    /// The cloth.
+    pub model: Model,
+    /// The cloth at load.
+    pub state: State,
+    /// Where the bodies are.
+    pub body_positions: Vec<DVec3>,
+    /// What is odd about the files, for a person to read.
+    pub remarks: Vec<String>,
+}
+
+/// What cloth is like when nothing pulls on it.
+struct AtRest {
+    shapes: RestChoice,
+    angles: RestAngles,
+}
+
+const AS_LOADED: AtRest = AtRest { shapes: RestChoice::Auto, angles: RestAngles::AsLoaded };
+
+/// A file of the folder.
+pub fn from_folder(folder: &Folder, path: &str, body: Option<&str>) -> Result<Opened, OpenError> {
+    let mut remarks = Vec::new();
+    let mut files = vec![read(path, folder.read(path)?, &mut remarks)?];
+    if let Some(body) = body {
+        files.push(read(body, folder.read(body)?, &mut remarks)?);
+    }
+    let names = [Some(path), body].into_iter().flatten().map(str::to_owned).collect();
+    join(files, names, AS_LOADED, remarks)
+}
+
+/// An uploaded file.
+pub fn from_upload(name: &str, bytes: Vec<u8>) -> Result<Opened, OpenError> {
+    let name = name.rsplit(['/', '\\']).next().unwrap_or(name);
+    let mut remarks = Vec::new();
+    let file = read(name, bytes, &mut remarks)?;
+    join(vec![file], vec![name.to_owned()], AS_LOADED, remarks)
+}
+
+/// A made sample.
+pub fn from_sample(name: &str, resolution: Option<usize>) -> Result<Opened, OpenError> {
+    let case = samples::find(name).ok_or_else(|| OpenError::NoSample(name.chars().take(80).collect()))?;
+    let resolution = resolution.unwrap_or(case.default_resolution).min(300);
+    let sample = case.make(&Recipe { resolution, cut: Cut::Regular, seed: 1 });
+    let groups = Labels {
+        names: sample.parts.iter().map(|part| part.name.clone()).collect(),
+        of_triangle: sample.part_of_triangle(),
+    };
+    let mut file = MeshFile::new(sample.mesh, Some(sample.uv));
+    file.groups = groups;
+    let flat = AtRest { shapes: RestChoice::Panels { scale: 1.0 }, angles: RestAngles::Flat };
+    join(vec![file], vec![format!("{name}.obj")], flat, Vec::new())
+}
+
+fn read(name: &str, bytes: Vec<u8>, remarks: &mut Vec<String>) -> Result<MeshFile, OpenError> {
+    let unusable = |line: String| OpenError::Unusable(line);
+    let Some(format) = Format::from_path(Path::new(name)) else {
+        let kinds = "expected .obj, .ply, .stl, .off, .gltf, .glb or .usda";
+        return Err(unusable(format!("{name}: not a kind of mesh that is known; {kinds}")));
+    };
+    let file =
+        mesh::read_bytes(format, name, bytes, &ReadOptions::default()).map_err(|error| unusable(error.to_string()))?;
+    for finding in mesh::inspect(&file) {
+        match finding.severity() {
+            Severity::Note => {}
+            Severity::Warning => remarks.push(finding.to_string()),
+            Severity::Refusal => return Err(unusable(format!("{name}: {finding}"))),
+        }
+    }
+    Ok(file)
+}
+
+fn join(files: Vec<MeshFile>, names: Vec<String>, at_rest: AtRest, remarks: Vec<String>) -> Result<Opened, OpenError> {
+    let garment_count = 1;
+    let name = names.join(" + ");
+    let triangle_count = files.iter().map(|file| file.mesh.triangles.len()).sum();
+    if triangle_count > MOST_TRIANGLES {
+        return Err(OpenError::TooLarge(name, triangle_count));
+    }
+    let unusable = |error: &dyn std::fmt::Display| OpenError::Unusable(format!("{name}: {error}"));
+    let parts = files.iter().zip(&names).enumerate().map(|(index, (file, name))| {
+        let kind = if index < garment_count { PartKind::Cloth } else { PartKind::Body };
+        (name.clone(), kind, file.mesh.positions.len(), file.mesh.triangles.as_slice())
+    });
+    let assembly = Assembly::new(parts).map_err(|error| unusable(&error))?;
+    let mut cloths = Vec::new();
+    for (file, name) in files.iter().zip(&names).take(garment_count) {
+        let mut input = GarmentInput::new(&file.mesh, file.uv.as_ref());
+        input.length_unit = file.conversion.unit.in_metres();
+        let description = GarmentDescription { rest: at_rest.shapes, ..GarmentDescription::default() };
+        let garment = Garment::build(&input, &description).map_err(|error| unusable(&error))?;
+        let mut cloth = Cloth::new(name.clone(), file.mesh.clone());
+        cloth.rest = Rest::Shapes(garment.rest_shapes);
+        cloth.rest_angles = at_rest.angles.clone();
+        cloths.push(cloth);
+    }
+    let (model, state) = Model::build(&cloths).map_err(|error| unusable(&error))?;
+    let bodies = files.iter().skip(garment_count);
+    let body_positions = bodies.flat_map(|file| file.mesh.positions.iter().copied()).collect();
+    Ok(Opened { name, files, garment_count, assembly, model, state, body_positions, remarks })
+}
+
+impl Opened {
+    /// The name of the sheet that a triangle belongs to: the group in its file, or the file.
+    pub fn sheet_name(&self, triangle: TriangleId) -> String {
+        let index = self.assembly.part_of_triangle(triangle);
+        let part = &self.assembly.parts()[index];
+        match self.files[index].parts().name(triangle.index() - part.triangles.start) {
+            "" => part.name.clone(),
+            label => label.to_owned(),
+        }
+    }
+}

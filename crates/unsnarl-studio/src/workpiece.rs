@@ -1,0 +1,408 @@
+//! A garment on the desk: untangling under way, what is held, and what can be undone.
+//!
+//! Guarantees: undo gives positions and pins back bit for bit; memory for undo is bounded.
+//! Does not: decide anything about cloth; `unsnarl::fix` and `unsnarl::analysis` do.
+
+use crate::opening::Opened;
+use serde::Serialize;
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Instant;
+use unsnarl::analysis::report::{CheckReport, Findings};
+use unsnarl::analysis::{self, Tangle, Verdict};
+use unsnarl::fix::{FixSettings, Patient, Untangling};
+use unsnarl::state::State;
+use unsnarl_geometry::{DVec3, TriangleId, VertexId};
+
+const MOST_UNDO_BYTES: usize = 256 << 20;
+const MOST_UNDO_STEPS: usize = 200;
+
+/// A garment that is being worked on.
+pub struct Workpiece {
+    /// What was opened.
+    pub opened: Opened,
+    /// What crosses, as last looked at.
+    pub tangle: Tangle,
+    /// The exact check of the positions, when nothing crosses.
+    pub verdict: Option<Verdict>,
+    /// Steps since it was opened.
+    pub steps: usize,
+    /// Milliseconds that the stages of the last step took.
+    pub stage_times: StageTimes,
+    untangling: Untangling,
+    settings: FixSettings,
+    calm_steps: usize,
+    /// Steps since the last action began.
+    run_steps: usize,
+    look: Look,
+    pins: BTreeMap<u32, DVec3>,
+    grip: Option<Grip>,
+    past: VecDeque<Snapshot>,
+    future: Vec<Snapshot>,
+    before: CheckReport,
+    workspace: analysis::Workspace,
+}
+
+/// Whether the tangle belongs to the positions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Look {
+    Fresh,
+    Stale,
+}
+
+/// How a step ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Advance {
+    /// There is more to do.
+    GoOn,
+    /// Nothing crosses and cloth is relaxed.
+    Done,
+    /// The most steps have been taken.
+    GaveUp,
+}
+
+/// Milliseconds.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct StageTimes {
+    /// Finding and naming what crosses.
+    pub analysis: f64,
+    /// Resolver, dynamics and contact.
+    pub untangling: f64,
+}
+
+struct Snapshot {
+    positions: Vec<DVec3>,
+    pins: BTreeMap<u32, DVec3>,
+}
+
+/// Cloth held by the pointer: where each vertex was, and how far it follows.
+struct Grip {
+    vertices: Vec<(VertexId, DVec3, f64)>,
+}
+
+/// What is saved as a report.
+#[derive(Serialize)]
+pub struct StudioReport<'a> {
+    schema: &'static str,
+    name: &'a str,
+    clean: bool,
+    before: &'a CheckReport,
+    after: CheckReport,
+    steps: usize,
+    moved_vertices: usize,
+    largest_displacement: f64,
+}
+
+impl Workpiece {
+    /// Lays what was opened on the desk and looks at it.
+    pub fn new(opened: Opened) -> Self {
+        let settings = FixSettings::default();
+        let mut workspace = analysis::Workspace::default();
+        let start = Instant::now();
+        let positions: Vec<DVec3> = opened.state.positions.iter().chain(&opened.body_positions).copied().collect();
+        let tangle = analysis::analyze(&opened.assembly, &positions, &mut workspace);
+        let analysis_time = milliseconds(start);
+        let verdict = analysis::verdict(&opened.assembly, &positions, &mut workspace);
+        let before = check(&opened, &positions, &tangle, &verdict, start);
+        Self {
+            untangling: untangling(&opened, opened.state.clone(), &settings),
+            verdict: tangle.is_empty().then_some(verdict),
+            tangle,
+            opened,
+            steps: 0,
+            stage_times: StageTimes { analysis: analysis_time, untangling: 0.0 },
+            settings,
+            calm_steps: 0,
+            run_steps: 0,
+            look: Look::Fresh,
+            pins: BTreeMap::new(),
+            grip: None,
+            past: VecDeque::new(),
+            future: Vec::new(),
+            before,
+            workspace,
+        }
+    }
+
+    /// Positions of the cloth.
+    pub fn positions(&self) -> &[DVec3] {
+        &self.untangling.state.positions
+    }
+
+    /// Positions of cloth, then of bodies.
+    pub fn all_positions(&self) -> Vec<DVec3> {
+        self.untangling.all_positions()
+    }
+
+    /// Pinned vertices.
+    pub fn pins(&self) -> impl Iterator<Item = u32> + '_ {
+        self.pins.keys().copied()
+    }
+
+    /// How many actions can be taken back, and taken again.
+    pub fn undo_depth(&self) -> [usize; 2] {
+        [self.past.len(), self.future.len()]
+    }
+
+    /// Whether cloth is held by the pointer.
+    pub fn is_gripped(&self) -> bool {
+        self.grip.is_some()
+    }
+
+    /// Changes the method from the next step on.
+    pub fn set_settings(&mut self, settings: FixSettings) {
+        if settings != self.settings {
+            self.settings = settings;
+            self.restart(self.positions().to_vec());
+        }
+    }
+
+    /// A fresh start of untangling from given positions: rest shapes are the model's own again.
+    fn restart(&mut self, positions: Vec<DVec3>) {
+        let rest = &self.opened.state;
+        let state = State::at_rest(positions, rest.rest_shapes.clone(), rest.rest_angles.clone());
+        self.untangling = untangling(&self.opened, state, &self.settings);
+        self.calm_steps = 0;
+        self.look = Look::Stale;
+        self.apply_holds();
+    }
+
+    /// Looks at what crosses, unless that is known.
+    pub fn analyze(&mut self) {
+        if self.look == Look::Fresh {
+            return;
+        }
+        let start = Instant::now();
+        self.tangle = self.untangling.analyze();
+        self.stage_times.analysis = milliseconds(start);
+        self.verdict = if self.tangle.is_empty() {
+            let positions = self.untangling.all_positions();
+            Some(analysis::verdict(&self.opened.assembly, &positions, &mut self.workspace))
+        } else {
+            None
+        };
+        self.look = Look::Fresh;
+    }
+
+    /// A whole step, with what crosses afterwards.
+    pub fn step(&mut self) -> Advance {
+        self.analyze();
+        let advance = self.progress();
+        if advance == Advance::GoOn {
+            self.move_cloth();
+            self.analyze();
+        }
+        advance
+    }
+
+    /// One stage: moves cloth if what crosses is known, looks otherwise.
+    pub fn stage(&mut self) -> &'static str {
+        if self.look == Look::Stale {
+            self.analyze();
+            "analysis"
+        } else if self.progress() == Advance::GoOn {
+            self.move_cloth();
+            "move"
+        } else {
+            "done"
+        }
+    }
+
+    fn progress(&mut self) -> Advance {
+        if self.untangling.is_done(&self.tangle) && self.grip.is_none() {
+            self.calm_steps += 1;
+            if self.calm_steps > self.settings.relaxation_steps || self.steps == 0 {
+                return Advance::Done;
+            }
+        } else {
+            self.calm_steps = 0;
+        }
+        if self.run_steps >= self.settings.largest_step_count && self.grip.is_none() {
+            return Advance::GaveUp;
+        }
+        Advance::GoOn
+    }
+
+    fn move_cloth(&mut self) {
+        let start = Instant::now();
+        self.untangling.step(&self.tangle);
+        self.stage_times.untangling = milliseconds(start);
+        self.steps += 1;
+        self.run_steps += 1;
+        self.look = Look::Stale;
+    }
+
+    /// Remembers where everything is, as one action to take back.
+    pub fn remember(&mut self) {
+        self.future.clear();
+        self.run_steps = 0;
+        self.past.push_back(self.snapshot());
+        let size = (self.positions().len() * size_of::<DVec3>()).max(1);
+        while self.past.len() > MOST_UNDO_STEPS.min((MOST_UNDO_BYTES / size).max(1)) {
+            self.past.pop_front();
+        }
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        Snapshot { positions: self.positions().to_vec(), pins: self.pins.clone() }
+    }
+
+    /// Takes the last action back. Says whether there was one.
+    pub fn undo(&mut self) -> bool {
+        let Some(snapshot) = self.past.pop_back() else { return false };
+        self.future.push(self.snapshot());
+        self.give_back(snapshot);
+        true
+    }
+
+    /// Takes the last action again.
+    pub fn redo(&mut self) -> bool {
+        let Some(snapshot) = self.future.pop() else { return false };
+        self.past.push_back(self.snapshot());
+        self.give_back(snapshot);
+        true
+    }
+
+    fn give_back(&mut self, snapshot: Snapshot) {
+        self.grip = None;
+        self.pins = snapshot.pins;
+        self.restart(snapshot.positions);
+        self.analyze();
+    }
+
+    /// Takes hold of the cloth around a vertex, as far as `radius` along it.
+    pub fn grab(&mut self, vertex: u32, radius: f64) {
+        if vertex as usize >= self.positions().len() || !radius.is_finite() {
+            return;
+        }
+        self.remember();
+        let reached = reach(&self.untangling, VertexId(vertex), radius);
+        let positions = self.positions();
+        let vertices = reached.into_iter().map(|(vertex, share)| (vertex, positions[vertex.index()], share)).collect();
+        self.grip = Some(Grip { vertices });
+        self.apply_holds();
+    }
+
+    /// Moves what is held; cloth in between does not stop it, that is the point.
+    pub fn drag(&mut self, by: DVec3) {
+        if !by.is_finite() || by.length() > 1e3 {
+            return;
+        }
+        let Some(grip) = &self.grip else { return };
+        for &(vertex, start, share) in &grip.vertices {
+            if !self.pins.contains_key(&vertex.0) {
+                self.untangling.state.positions[vertex.index()] = start + share * by;
+            }
+        }
+        self.look = Look::Stale;
+        self.calm_steps = 0;
+        self.apply_holds();
+    }
+
+    /// Lets go.
+    pub fn release(&mut self) {
+        self.grip = None;
+        self.apply_holds();
+    }
+
+    /// Holds a vertex where it is, or lets it go.
+    pub fn set_pin(&mut self, vertex: u32, pin: Pin) {
+        let Some(&position) = self.positions().get(vertex as usize) else { return };
+        self.remember();
+        match pin {
+            Pin::Set => self.pins.insert(vertex, position),
+            Pin::Removed => self.pins.remove(&vertex),
+        };
+        self.apply_holds();
+    }
+
+    fn apply_holds(&mut self) {
+        let mut holds: BTreeMap<u32, DVec3> = self.pins.clone();
+        for (vertex, _, _) in self.grip.iter().flat_map(|grip| &grip.vertices) {
+            holds.entry(vertex.0).or_insert(self.untangling.state.positions[vertex.index()]);
+        }
+        self.untangling.holds = holds.into_iter().map(|(vertex, point)| (VertexId(vertex), point)).collect();
+    }
+
+    /// The report of what was and what is.
+    pub fn report(&mut self) -> StudioReport<'_> {
+        let start = Instant::now();
+        self.analyze();
+        let positions = self.all_positions();
+        let verdict = analysis::verdict(&self.opened.assembly, &positions, &mut self.workspace);
+        let after = check(&self.opened, &positions, &self.tangle, &verdict, start);
+        let moves = self.opened.state.positions.iter().zip(&positions).filter(|(a, b)| a != b);
+        let moved: Vec<f64> = moves.map(|(before, after)| before.distance(*after)).collect();
+        StudioReport {
+            schema: "unsnarl.studio/1",
+            name: &self.opened.name,
+            clean: after.clean,
+            before: &self.before,
+            after,
+            steps: self.steps,
+            moved_vertices: moved.len(),
+            largest_displacement: moved.iter().copied().fold(0.0, f64::max),
+        }
+    }
+
+    /// Whether cloth at other positions, as a file would hold them, is clean.
+    pub fn is_clean_at(&mut self, cloth: &[DVec3]) -> bool {
+        let positions: Vec<DVec3> = cloth.iter().chain(&self.opened.body_positions).copied().collect();
+        analysis::verdict(&self.opened.assembly, &positions, &mut self.workspace).is_clean()
+    }
+}
+
+/// What to do with a pin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pin {
+    /// It holds.
+    Set,
+    /// It is gone.
+    Removed,
+}
+
+fn untangling(opened: &Opened, state: State, settings: &FixSettings) -> Untangling {
+    let patient = Patient {
+        model: opened.model.clone(),
+        state,
+        assembly: opened.assembly.clone(),
+        body_positions: opened.body_positions.clone(),
+    };
+    Untangling::new(patient, settings.clone())
+}
+
+fn check(opened: &Opened, positions: &[DVec3], tangle: &Tangle, verdict: &Verdict, start: Instant) -> CheckReport {
+    let findings = Findings {
+        assembly: &opened.assembly,
+        positions,
+        tangle,
+        verdict,
+        smallest_gap: None,
+        seconds: start.elapsed().as_secs_f64(),
+    };
+    CheckReport::new(&findings, |triangle: TriangleId| opened.sheet_name(triangle))
+}
+
+fn milliseconds(start: Instant) -> f64 {
+    1e3 * start.elapsed().as_secs_f64()
+}
+
+/// The vertices within a distance along edges, with the share of a drag that each follows: 1 at the vertex itself,
+/// falling smoothly to 0.
+fn reach(untangling: &Untangling, from: VertexId, radius: f64) -> Vec<(VertexId, f64)> {
+    let topology = &untangling.model.topology;
+    let positions = &untangling.state.positions;
+    let center = positions[from.index()];
+    let mut reached = BTreeMap::from([(from, 1.0)]);
+    let mut front = vec![from];
+    while let Some(vertex) = front.pop() {
+        for next in topology.ring(vertex) {
+            let distance = positions[next.index()].distance(center) / radius.max(1e-9);
+            if distance < 1.0 && !reached.contains_key(&next) {
+                let rest = 1.0 - distance * distance;
+                reached.insert(next, rest * rest);
+                front.push(next);
+            }
+        }
+    }
+    reached.into_iter().collect()
+}
