@@ -1,15 +1,17 @@
-//! What the intersection analysis costs as crossings grow: exploded handkerchiefs, from crossings to colours, one thread.
+//! What the intersection analysis costs as crossings grow, from crossings to colours, on one thread.
 //!
-//! `cargo run --release -p unsnarl-benches --bin analysis` prints a table and one line of JSON. The first part throws a
+//! `cargo run --release -p unsnarl-benches --bin analysis` prints tables and one line of JSON. The first table throws a
 //! growing share of one handkerchief of 392 triangles about (Cha 2022, 6.3, has about 390 triangles and 7,801 crossing
-//! pairs); the second throws all of larger and larger ones. The exponent is the slope of time over crossing pairs
-//! between the first and the last row in logarithms: 1 is linear, 2 would be quadratic.
+//! pairs), the second all of larger and larger ones, the third refines a tangle whose traces cross themselves. The
+//! exponent is the slope of time over crossing pairs between the first and the last row in logarithms: 1 is linear, 2
+//! would be quadratic. In the third table what is cut off grows with the square of the crossings, and so may the time.
 
 use serde_json::{Value, json};
 use std::error::Error;
 use unsnarl::analysis::{self, Assembly, Workspace};
-use unsnarl::samples::{Cut, Explosion, Recipe, explode};
+use unsnarl::samples::{self, Cut, Explosion, Recipe, explode};
 use unsnarl_benches::timing::measure;
+use unsnarl_geometry::TriMesh;
 
 /// The radius of the ball that vertices are thrown into, in metres: a quarter of the side.
 const RADIUS: f64 = 0.1;
@@ -17,47 +19,56 @@ const ROUNDS: usize = 9;
 
 fn main() -> Result<(), Box<dyn Error>> {
     rayon::ThreadPoolBuilder::new().num_threads(1).build_global()?;
-    println!("one handkerchief of 392 triangles, a growing share thrown about");
-    let shares = [0.25, 0.4, 0.55, 0.7, 0.85, 1.0];
-    let mut grown = table(shares.map(|share| (14, Explosion::Central { share })))?;
-    grown.push(row(14, Explosion::Whole)?);
-    print_row(grown.last().unwrap_or(&Value::Null));
-    println!("exponent {:.2}\n", exponent(&grown));
-    println!("larger and larger handkerchiefs, all of each thrown about");
-    let larger = table([8, 12, 16, 20, 26, 32].map(|resolution| (resolution, Explosion::Whole)))?;
-    println!("exponent {:.2}\n", exponent(&larger));
+    let thrown =
+        |resolution, explosion| explode(&Recipe { resolution, cut: Cut::Regular, seed: 1 }, explosion, RADIUS).mesh;
+    let shares = [0.25, 0.4, 0.55, 0.7, 1.0].map(|share| thrown(14, Explosion::Central { share }));
+    let one_size = table(
+        "one handkerchief, a growing share thrown about, all of it in the last row",
+        shares.into_iter().chain([thrown(14, Explosion::Whole)]),
+    )?;
+    let growing_size = table(
+        "larger and larger handkerchiefs, all of each thrown about",
+        [8, 12, 16, 20, 26, 32].map(|resolution| thrown(resolution, Explosion::Whole)),
+    )?;
+    let eight = samples::find("eight").ok_or("there is a sample named eight")?;
+    let refined = table(
+        "EIGHT, finer and finer",
+        [28, 56, 112, 224].map(|resolution| eight.make(&Recipe { resolution, cut: Cut::Regular, seed: 1 }).mesh),
+    )?;
     let report = json!({
         "schema": "unsnarl.bench.analysis/1",
-        "one_size": { "rows": grown, "exponent": exponent(&grown) },
-        "growing_size": { "rows": larger, "exponent": exponent(&larger) },
+        "one_size": one_size,
+        "growing_size": growing_size,
+        "refined": refined,
     });
     println!("{report}");
     Ok(())
 }
 
-fn table<const N: usize>(cases: [(usize, Explosion); N]) -> Result<Vec<Value>, Box<dyn Error>> {
+fn table(title: &str, meshes: impl IntoIterator<Item = TriMesh>) -> Result<Value, Box<dyn Error>> {
+    println!("{title}");
     println!(
-        "{:>9} {:>15} {:>9} {:>12} {:>14}",
-        "triangles", "crossing pairs", "contours", "milliseconds", "microseconds/pair"
+        "{:>9} {:>14} {:>9} {:>12} {:>21}",
+        "triangles", "crossing pairs", "contours", "milliseconds", "microseconds per pair"
     );
     let mut rows = Vec::new();
-    for (resolution, explosion) in cases {
-        let row = row(resolution, explosion)?;
+    for mesh in meshes {
+        let row = row(&mesh)?;
         print_row(&row);
         rows.push(row);
     }
-    Ok(rows)
+    println!("exponent {:.2}\n", exponent(&rows));
+    Ok(json!({ "rows": rows, "exponent": exponent(&rows) }))
 }
 
-fn row(resolution: usize, explosion: Explosion) -> Result<Value, Box<dyn Error>> {
-    let sample = explode(&Recipe { resolution, cut: Cut::Regular, seed: 1 }, explosion, RADIUS);
-    let assembly = Assembly::of_cloth("handkerchief", &sample.mesh)?;
+fn row(mesh: &TriMesh) -> Result<Value, Box<dyn Error>> {
+    let assembly = Assembly::of_cloth("handkerchief", mesh)?;
     let mut workspace = Workspace::default();
-    let tangle = analysis::analyze(&assembly, &sample.mesh.positions, &mut workspace);
-    let timing = measure(ROUNDS, || analysis::analyze(&assembly, &sample.mesh.positions, &mut workspace));
+    let tangle = analysis::analyze(&assembly, &mesh.positions, &mut workspace);
+    let timing = measure(ROUNDS, || analysis::analyze(&assembly, &mesh.positions, &mut workspace));
     let pairs: usize = tangle.contours.iter().map(|tangled| tangled.contour.segments.len()).sum();
     Ok(json!({
-        "triangles": sample.mesh.triangles.len(),
+        "triangles": mesh.triangles.len(),
         "crossing_pairs": pairs,
         "contours": tangle.contours.len(),
         "seconds": timing.best,
@@ -69,7 +80,7 @@ fn print_row(row: &Value) {
     let number = |key: &str| row[key].as_f64().unwrap_or(0.0);
     let (pairs, seconds) = (number("crossing_pairs"), number("seconds"));
     println!(
-        "{:>9} {:>15} {:>9} {:>12.3} {:>14.3}",
+        "{:>9} {:>14} {:>9} {:>12.3} {:>21.3}",
         number("triangles"),
         pairs,
         number("contours"),

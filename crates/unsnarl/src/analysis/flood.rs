@@ -4,7 +4,8 @@
 //! finished floods, not of the mesh.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::collections::VecDeque;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
 use unsnarl_geometry::{EdgeId, Topology, VertexId};
 
 /// Floods over the vertices, one per group of seeds.
@@ -14,6 +15,10 @@ pub(super) struct Flood<'a> {
     blocked: &'a [VertexId],
     owner: FxHashMap<VertexId, usize>,
     pools: Vec<Pool>,
+    /// How many groups had a seed.
+    seeded: usize,
+    /// How many floods are not finished.
+    running: usize,
 }
 
 /// What one flood holds. A pool that merged into another is empty and points to it.
@@ -34,12 +39,21 @@ impl<'a> Flood<'a> {
         blocked: &'a [VertexId],
         groups: Vec<Vec<VertexId>>,
     ) -> Self {
-        let mut flood = Self { topology, cut_edges, blocked, owner: FxHashMap::default(), pools: Vec::new() };
+        let mut flood = Self {
+            topology,
+            cut_edges,
+            blocked,
+            owner: FxHashMap::default(),
+            pools: Vec::new(),
+            seeded: 0,
+            running: 0,
+        };
         for group in groups {
-            let pool = flood.pools.len();
+            let mut pool = flood.pools.len();
             flood.pools.push(Pool::default());
+            flood.seeded += usize::from(group.iter().any(|seed| !blocked.contains(seed)));
             for seed in group {
-                flood.claim(pool, seed);
+                pool = flood.claim(pool, seed).0;
             }
         }
         flood
@@ -47,15 +61,27 @@ impl<'a> Flood<'a> {
 
     /// Advances the smallest flood until only the largest is unfinished; `None` if all became one.
     pub(super) fn finish_all_but_largest(&mut self, weight: impl Fn(VertexId) -> f64) -> Option<Vec<VertexId>> {
-        self.weigh_seeds(&weight);
-        let seeded = self.pools.iter().filter(|pool| !pool.members.is_empty()).count();
-        loop {
-            let running = self.running();
-            let [smallest, _, ..] = running[..] else { break };
-            self.advance(smallest, &weight);
+        for pool in &mut self.pools {
+            pool.weight = pool.members.iter().map(|&vertex| weight(vertex)).sum();
+        }
+        let mut smallest: BinaryHeap<Reverse<(u64, usize)>> = BinaryHeap::new();
+        for (index, pool) in self.pools.iter().enumerate().filter(|(_, pool)| !pool.members.is_empty()) {
+            smallest.push(Reverse((pool.weight.to_bits(), index)));
+        }
+        self.running = smallest.len();
+        while self.running > 1 {
+            let Some(Reverse((bits, pool))) = smallest.pop() else { break };
+            let entry = &self.pools[pool];
+            if entry.members.is_empty() || entry.finished || entry.weight.to_bits() != bits {
+                continue;
+            }
+            if let Some(holder) = self.advance(pool, &weight) {
+                // Weights are not negative, so their bits are in their order.
+                smallest.push(Reverse((self.pools[holder].weight.to_bits(), holder)));
+            }
         }
         let alone = self.pools.iter().filter(|pool| !pool.members.is_empty()).count() <= 1;
-        if seeded > 1 && alone {
+        if self.seeded > 1 && alone {
             return None;
         }
         let mut cut_off: Vec<VertexId> =
@@ -64,29 +90,14 @@ impl<'a> Flood<'a> {
         Some(cut_off)
     }
 
-    fn weigh_seeds(&mut self, weight: &impl Fn(VertexId) -> f64) {
-        for pool in &mut self.pools {
-            pool.weight = pool.members.iter().map(|&vertex| weight(vertex)).sum();
-        }
-    }
-
-    /// The unfinished floods, the smallest first.
-    fn running(&self) -> Vec<usize> {
-        let mut running: Vec<usize> = (0..self.pools.len())
-            .filter(|&pool| !self.pools[pool].finished && !self.pools[pool].members.is_empty())
-            .collect();
-        running.sort_by(|&a, &b| self.pools[a].weight.total_cmp(&self.pools[b].weight).then(a.cmp(&b)));
-        running
-    }
-
-    /// Takes one vertex from a flood's front and claims its neighbours.
-    fn advance(&mut self, pool: usize, weight: &impl Fn(VertexId) -> f64) {
+    /// Takes one vertex from a flood's front and claims its neighbours. Returns the flood that goes on, if it does.
+    fn advance(&mut self, mut pool: usize, weight: &impl Fn(VertexId) -> f64) -> Option<usize> {
         let Some(vertex) = self.pools[pool].front.pop_front() else {
             self.pools[pool].finished = true;
-            return;
+            self.running -= 1;
+            return None;
         };
         let topology = self.topology;
-        let mut pool = pool;
         for &edge in topology.vertex_edges(vertex) {
             if self.cut_edges.contains(&edge) {
                 continue;
@@ -98,6 +109,7 @@ impl<'a> Flood<'a> {
                 self.pools[pool].weight += weight(neighbour);
             }
         }
+        Some(pool)
     }
 
     /// Gives a vertex to a flood, or merges the flood with the one that has it. Returns the flood that has it now.
@@ -112,18 +124,20 @@ impl<'a> Flood<'a> {
             return (pool, true);
         };
         let holder = self.root(claimed);
-        if holder == pool {
-            return (pool, false);
-        }
-        let (kept, gone) = (holder.min(pool), holder.max(pool));
+        if holder == pool { (pool, false) } else { (self.merge(pool, holder), false) }
+    }
+
+    /// Joins two floods into the one with more vertices. A finished flood has no neighbours left, so both are running.
+    fn merge(&mut self, a: usize, b: usize) -> usize {
+        let (kept, gone) = if self.pools[a].members.len() >= self.pools[b].members.len() { (a, b) } else { (b, a) };
         let absorbed = std::mem::take(&mut self.pools[gone]);
         self.pools[gone].merged_into = Some(kept);
+        self.running = self.running.saturating_sub(1);
         let pool = &mut self.pools[kept];
-        pool.finished = false;
         pool.members.extend(absorbed.members);
         pool.front.extend(absorbed.front);
         pool.weight += absorbed.weight;
-        (kept, false)
+        kept
     }
 
     fn root(&self, mut pool: usize) -> usize {
