@@ -220,7 +220,7 @@ fn examine(format: Format, bytes: &[u8], thorough: bool) -> Result<String, Strin
     match mesh::read_bytes(format, "x", bytes.to_vec(), &options) {
         Err(error) => {
             let text = error.to_string();
-            if text.contains('\n') {
+            if text.contains(['\n', '\r']) {
                 return Err(format!("the message has two lines: {text}"));
             }
             Ok(without_quotes(&text).filter(|letter| letter.is_ascii_alphabetic() || *letter == ' ').collect())
@@ -271,6 +271,8 @@ fn check_mesh(format: Format, bytes: &[u8], file: &MeshFile) -> Result<(), Strin
     if !from_scratch && again.mesh.positions != moved.stored_positions(format) {
         return Err("a moved mesh reads back at other positions than told".into());
     }
+    let conversion = file.conversion;
+    let options = ReadOptions { units: Some(conversion.unit), up_axis: Some(conversion.up_axis), ..options };
     let obj = mesh::read_bytes(Format::Obj, "x", mesh::encode(Format::Obj, &moved), &options)
         .map_err(|error| format!("the mesh does not go through OBJ: {error}"))?;
     if obj.mesh.triangles.len() != file.mesh.triangles.len() {

@@ -19,7 +19,7 @@ use super::draft::Draft;
 use super::error::{Flaw, Place};
 use super::findings::{Finding, FindingKind};
 use super::source::{Patches, PositionPlace, Spelling};
-use super::text::{Precision, push_point};
+use super::text::{Precision, push_point, shown};
 use super::{Format, LengthUnit, MeshFile, ReadOptions, UpAxis, Weld};
 use parser::{Layer, MeshData, Prim, PrimKind, parse};
 use std::collections::HashMap;
@@ -134,6 +134,7 @@ impl<'a> Reader<'a> {
         let mesh = &prim.mesh;
         let place = Place::Line(prim.line);
         let world = self.worlds[index].clone().map_err(|operation| {
+            let operation = shown(operation.as_bytes());
             Flaw::syntax(place, format!("expected known transforms with their values, found `{operation}`"))
         })?;
         let frame = self.frames.len() as u32;
