@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Mesh files written by Unsnarl, opened by independent readers, and files of independent writers, read by Unsnarl.
 
-Usage: check_round_trips.py CONVERT [DATA]
+Usage: check_round_trips.py [CONVERT [DATA]]
 
-CONVERT is the built example `convert` of unsnarl-io; DATA is an optional folder with real meshes. Needs the packages
-trimesh, plyfile and usd-core. Prints one line per check; exit status 1 when one fails.
+CONVERT is the built example `convert` of unsnarl-io (built if not given); DATA is a folder with real meshes (the shared
+data beside the project, if not given and there). Needs the packages of requirements.txt. Prints every check that fails
+and the counts; exit status 1 when one fails.
 """
 
+import json
 import pathlib
 import subprocess
 import sys
@@ -17,6 +19,7 @@ import trimesh
 from plyfile import PlyData
 from pxr import Gf, Sdf, Usd, UsdGeom, Vt
 
+PROJECT = pathlib.Path(__file__).resolve().parents[2]
 STRETCH = 1.25
 passed, failed = 0, 0
 
@@ -243,16 +246,22 @@ def usd_of_its_library(tool, folder):
     check("usdc is refused by name", outcome.returncode == 2 and "usdcat" in outcome.stderr and len(outcome.stderr.splitlines()) == 1)
 
 
+def built_convert():
+    words = ["cargo", "build", "--quiet", "--locked", "-p", "unsnarl-io", "--example", "convert", "--message-format", "json"]
+    output = subprocess.run(words, cwd=PROJECT, check=True, stdout=subprocess.PIPE, text=True).stdout
+    messages = [json.loads(line) for line in output.splitlines()]
+    [path] = [message["executable"] for message in messages if message.get("executable")]
+    return path
+
+
 def main():
-    tool = pathlib.Path(sys.argv[1]).resolve()
+    tool = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else built_convert()).resolve()
+    data = pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else PROJECT.parent / "shared/data"
+    real = ["diffcloth_mit/tshirt1900.obj", "diffcloth_mit/dress-v5k-f10k.obj", "makehuman_cc0/body/female1605.obj"]
+    sources = [PROJECT / "crates/unsnarl-io/tests/corpus/strip.obj"]
+    sources += [data / path for path in real if (data / path).exists()]
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        corpus = pathlib.Path(__file__).resolve().parents[2] / "crates/unsnarl-io/tests/corpus"
-        sources = [corpus / "strip.obj"]
-        if len(sys.argv) > 2:
-            data = pathlib.Path(sys.argv[2])
-            real = ["diffcloth_mit/tshirt1900.obj", "diffcloth_mit/dress-v5k-f10k.obj", "makehuman_cc0/body/female1605.obj"]
-            sources += [data / path for path in real if (data / path).exists()]
         for source in sources:
             written_by_unsnarl(tool, source, folder)
         written_by_others(tool, folder)

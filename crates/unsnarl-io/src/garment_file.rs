@@ -84,9 +84,8 @@ pub fn garment_input(file: &MeshFile) -> GarmentInput<'_> {
 pub fn build_garment(mesh: &Path, file: &MeshFile) -> Result<Garment, GarmentFileError> {
     match read_beside(mesh)? {
         Some(sidecar) => sidecar.build(mesh, file),
-        None => Garment::build(&garment_input(file), &GarmentDescription::default()).map_err(|error| {
-            GarmentFileError::Mesh { path: mesh.display().to_string(), problem: error.to_string() }
-        }),
+        None => Garment::build(&garment_input(file), &GarmentDescription::default())
+            .map_err(|error| GarmentFileError::Mesh { path: mesh.display().to_string(), problem: error.to_string() }),
     }
 }
 
@@ -112,7 +111,9 @@ pub fn read(path: &Path) -> Result<GarmentFile, GarmentFileError> {
 
 /// Reads a sidecar from its text; `path` is for messages.
 pub fn parse(path: &str, text: &str) -> Result<GarmentFile, GarmentFileError> {
-    let line_of = |span: &Range<usize>| 1 + text.as_bytes()[..span.start.min(text.len())].iter().filter(|&&byte| byte == b'\n').count();
+    let line_of = |span: &Range<usize>| {
+        1 + text.as_bytes()[..span.start.min(text.len())].iter().filter(|&&byte| byte == b'\n').count()
+    };
     let wrong = |line: usize, problem: String| GarmentFileError::Line { path: path.to_owned(), line, problem };
     let words: Words = toml::from_str(text).map_err(|error| {
         let line = error.span().map_or(1, |span| line_of(&span));
