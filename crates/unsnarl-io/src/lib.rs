@@ -3,6 +3,7 @@
 pub mod cache;
 pub mod export;
 pub mod garment_file;
+pub mod level_set_file;
 pub mod mesh;
 pub mod picture;
 pub mod scene_file;
