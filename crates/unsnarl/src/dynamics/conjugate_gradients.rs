@@ -60,7 +60,7 @@ pub fn solve(
     right: &[DVec3],
     freedom: &[Freedom],
     x: &mut [DVec3],
-    limits: Limits,
+    limits: Limits<'_>,
     memory: &mut SolverMemory,
 ) -> Solve {
     let SolverMemory { residual, direction, image, inverse_diagonal } = memory;
@@ -75,7 +75,8 @@ pub fn solve(
     let preconditioned = |row: usize, value: DVec3| freedom[row].filter(inverse_diagonal[row] * value);
     let scale = banded_sum(count, |row| {
         let value = freedom[row].filter(right[row]);
-        value.dot(preconditioned(row, value))
+        let usual = freedom[row].filter(limits.usual.get(row).copied().unwrap_or(DVec3::ZERO));
+        value.dot(preconditioned(row, value)).max(usual.dot(preconditioned(row, usual)))
     });
     for row in 0..count {
         residual[row] = freedom[row].filter(right[row] - image[row]);
@@ -122,9 +123,12 @@ pub fn solve(
 
 /// When to stop.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Limits {
+pub struct Limits<'a> {
     /// Wanted relative residual.
     pub tolerance: f64,
+    /// A right-hand side of usual size, or empty: residuals are measured against the larger one, so that cloth at rest, where
+    /// all forces cancel, is not solved for its rounding errors.
+    pub usual: &'a [DVec3],
     /// Iterations at most.
     pub iterations: u32,
 }

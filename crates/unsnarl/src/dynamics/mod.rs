@@ -166,3 +166,5 @@ fn constraints(start: &Start, guidance: &Guidance) -> (Vec<Freedom>, Vec<(Vertex
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod theory_tests;

@@ -23,7 +23,7 @@ fn exact_solver(integration: Integration) -> DynamicsSettings {
     DynamicsSettings { integration, tolerance: 1e-12, iterations: 2000, ..DynamicsSettings::default() }
 }
 
-fn run(
+pub(super) fn run(
     model: &Model,
     mut state: State,
     environment: &Environment,

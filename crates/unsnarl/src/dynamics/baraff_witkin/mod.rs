@@ -51,6 +51,8 @@ pub fn propose(start: &Start, guidance: &Guidance, settings: &DynamicsSettings, 
     memory.matrix.reshape(pattern);
     memory.freedom.clear();
     memory.freedom.extend(pattern.vertex_of.iter().map(|&vertex| freedom[vertex as usize]));
+    let masses = pattern.vertex_of.iter().map(|&vertex| start.model.masses[vertex as usize]);
+    let weight: Vec<DVec3> = masses.map(|mass| start.environment.gravity * (mass * base.reach)).collect();
     let mut positions = start.state.positions.clone();
     let mut velocities: Vec<DVec3> =
         positions.iter().zip(&base.positions).map(|(here, from)| (*here - *from) / base.reach).collect();
@@ -71,7 +73,7 @@ pub fn propose(start: &Start, guidance: &Guidance, settings: &DynamicsSettings, 
             let free = freedom[at].filter(memory.change[row]);
             memory.change[row] = free + (wanted - freedom[at].filter(wanted));
         }
-        let limits = Limits { tolerance: settings.tolerance, iterations: settings.iterations };
+        let limits = Limits { tolerance: settings.tolerance, usual: &weight, iterations: settings.iterations };
         let Memory { matrix, solver, right, change, freedom, .. } = &mut *memory;
         report.add(cg::solve(matrix, pattern, right, freedom, change, limits, solver));
         for (row, &vertex) in pattern.vertex_of.iter().enumerate() {

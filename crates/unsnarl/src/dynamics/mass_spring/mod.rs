@@ -190,7 +190,7 @@ impl HalfStepInput<'_> {
         let mut guess = from.to_vec();
         lead(&mut guess, self.half, &self.start.state.positions, self.start.step);
         let mut solution: Vec<DVec3> = (0..from.len()).map(|row| guess[of(row)]).collect();
-        let limits = Limits { tolerance: self.settings.tolerance, iterations: self.settings.iterations };
+        let limits = Limits { tolerance: self.settings.tolerance, usual: &[], iterations: self.settings.iterations };
         let Memory { matrix, solver, .. } = &mut *self.memory;
         self.report.add(cg::solve(matrix, pattern, &right, &freedom, &mut solution, limits, solver));
         (0..from.len()).map(|vertex| solution[pattern.row(VertexId::new(vertex))]).collect()

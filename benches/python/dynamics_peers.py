@@ -1,0 +1,162 @@
+"""The hanging sheet in other programs: one JSON line per program.
+
+A square sheet of 1 m and 0.15 kg/m2 starts level, is held by one edge and swings for the given time. Prints wall
+seconds per simulated second, and how much edges are stretched at the end (mean, 99th percentile, largest).
+
+    python benches/python/dynamics_peers.py --side 100 --seconds 1 --peers newton-vbd newton-xpbd newton-style3d blender
+"""
+
+import argparse
+import json
+import os
+import time
+
+os.environ.setdefault("OMP_NUM_THREADS", "2")
+
+import numpy as np
+
+
+def stretch(points, rest, edges):
+    now = np.linalg.norm(points[edges[:, 0]] - points[edges[:, 1]], axis=1)
+    then = np.linalg.norm(rest[edges[:, 0]] - rest[edges[:, 1]], axis=1)
+    ratio = now / then
+    return {
+        "stretch_mean": float(ratio.mean()),
+        "stretch_p99": float(np.quantile(ratio, 0.99)),
+        "stretch_max": float(ratio.max()),
+    }
+
+
+def grid_edges(side):
+    index = np.arange(side * side).reshape(side, side)
+    across = np.stack([index[:, :-1].ravel(), index[:, 1:].ravel()], 1)
+    along = np.stack([index[:-1].ravel(), index[1:].ravel()], 1)
+    return np.concatenate([across, along])
+
+
+def newton_sheet(solver_name, side, seconds):
+    import newton
+    import warp as wp
+
+    wp.config.quiet = True
+    wp.init()
+    with wp.ScopedDevice("cpu"):
+        cell = 1.0 / (side - 1)
+        builder = newton.ModelBuilder()
+        common = dict(
+            pos=wp.vec3(0.0, 0.0, 2.0),
+            rot=wp.quat_identity(),
+            vel=wp.vec3(0.0, 0.0, 0.0),
+            dim_x=side - 1,
+            dim_y=side - 1,
+            cell_x=cell,
+            cell_y=cell,
+            mass=0.15 / (side * side),
+            fix_left=True,
+            particle_radius=0.2 * cell,
+        )
+        substeps, iterations = 10, 10
+        if solver_name == "style3d":
+            from newton.solvers import style3d
+
+            newton.solvers.SolverStyle3D.register_custom_attributes(builder)
+            style3d.add_cloth_grid(
+                builder,
+                **common,
+                tri_aniso_ke=wp.vec3(3.0e3, 2.4e3, 6.0e1),
+                edge_aniso_ke=wp.vec3(8e-6, 8e-6, 8e-6),
+            )
+            substeps = 2
+        elif solver_name == "xpbd":
+            builder.add_cloth_grid(**common, edge_ke=8e-6, edge_kd=0.0, add_springs=True, spring_ke=3.0e3, spring_kd=0.0)
+        else:
+            builder.add_cloth_grid(**common, tri_ke=3.0e3, tri_ka=3.0e3, tri_kd=1e-3, edge_ke=8e-6, edge_kd=0.0)
+            builder.color(include_bending=True)
+        model = builder.finalize()
+        model.set_gravity((0.0, 0.0, -9.81)) if hasattr(model, "set_gravity") else None
+        solver = {
+            "vbd": newton.solvers.SolverVBD,
+            "xpbd": newton.solvers.SolverXPBD,
+            "style3d": newton.solvers.SolverStyle3D,
+        }[solver_name](model=model, iterations=iterations)
+        one, two, control = model.state(), model.state(), model.control()
+        rest = one.particle_q.numpy().copy()
+        contacts = newton.CollisionPipeline(model).contacts()
+
+        def frame(one, two):
+            for _ in range(substeps):
+                one.clear_forces()
+                solver.step(one, two, control, contacts, 1.0 / 60.0 / substeps)
+                one, two = two, one
+            return one, two
+
+        one, two = frame(one, two)
+        frames = max(1, round(60 * seconds) - 1)
+        start = time.perf_counter()
+        for _ in range(frames):
+            one, two = frame(one, two)
+        wall = time.perf_counter() - start
+        points = one.particle_q.numpy()
+    row = {"program": f"newton {newton.__version__} {solver_name}", "vertices": side * side}
+    row["seconds_per_simulated_second"] = wall / (frames / 60.0)
+    row.update(stretch(points, rest, grid_edges(side)))
+    row["lowest"] = float(points[:, 2].min() - rest[0, 2])
+    return row
+
+
+def blender_sheet(side, seconds):
+    import bpy
+
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+    bpy.ops.mesh.primitive_grid_add(x_subdivisions=side - 1, y_subdivisions=side - 1, size=1.0)
+    sheet = bpy.context.object
+    rest = np.array([vertex.co[:] for vertex in sheet.data.vertices])
+    edges = np.array([edge.vertices[:] for edge in sheet.data.edges])
+    group = sheet.vertex_groups.new(name="held")
+    low = rest[:, 0].min()
+    group.add([int(i) for i in np.nonzero(rest[:, 0] < low + 1e-6)[0]], 1.0, "REPLACE")
+    cloth = sheet.modifiers.new("cloth", "CLOTH")
+    cloth.settings.mass = 0.15 / (side * side)
+    cloth.settings.quality = 5
+    cloth.settings.air_damping = 0.0
+    cloth.settings.vertex_group_mass = "held"
+    cloth.collision_settings.use_collision = False
+    scene = bpy.context.scene
+    scene.render.fps = 24
+    scene.render.threads_mode = "FIXED"
+    scene.render.threads = 2
+    frames = round(24 * seconds)
+    scene.frame_end = frames + 1
+    cloth.point_cache.frame_end = frames + 1
+    scene.frame_set(1)
+    start = time.perf_counter()
+    for frame in range(2, frames + 2):
+        scene.frame_set(frame)
+        bpy.context.view_layer.update()
+    evaluated = sheet.evaluated_get(bpy.context.evaluated_depsgraph_get())
+    points = np.array([vertex.co[:] for vertex in evaluated.data.vertices])
+    wall = time.perf_counter() - start
+    row = {"program": f"blender {bpy.app.version_string}", "vertices": len(points)}
+    row["seconds_per_simulated_second"] = wall / (frames / 24.0)
+    row.update(stretch(points, rest, edges))
+    row["lowest"] = float(points[:, 2].min())
+    return row
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--side", type=int, default=100, help="vertices along a side")
+    parser.add_argument("--seconds", type=float, default=1.0, help="simulated seconds")
+    names = ["newton-vbd", "newton-xpbd", "newton-style3d", "blender"]
+    parser.add_argument("--peers", nargs="+", choices=names, default=names)
+    arguments = parser.parse_args()
+    for name in arguments.peers:
+        if name == "blender":
+            row = blender_sheet(arguments.side, arguments.seconds)
+        else:
+            row = newton_sheet(name.split("-")[1], arguments.side, arguments.seconds)
+        print(json.dumps(row), flush=True)
+
+
+if __name__ == "__main__":
+    main()
