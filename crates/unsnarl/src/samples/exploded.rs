@@ -39,7 +39,7 @@ pub enum Explosion {
 /// A handkerchief of `resolution` squares a side, exploded within a ball.
 pub fn explode(recipe: &Recipe, explosion: Explosion, radius: f64) -> Sample {
     let sheet = Sheet::handkerchief(SIDE, recipe.resolution, recipe.triangulation(0));
-    let mut sample = Sample::default();
+    let mut sample = Sample::new();
     sample.add("hanky", &sheet, |point| lying(point, 0.0));
     let mut random = Random::new(recipe.seed ^ 0x5eed_0f0e_7b10_d1e5);
     let last = recipe.resolution;

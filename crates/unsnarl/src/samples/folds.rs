@@ -1,11 +1,11 @@
 //! Folds that pass through themselves: collar, lapel, sleeve and skirt, with the labels and creases of their design.
 //!
-//! Cloth is folded back along a line, to one side here and to the other side there. Where it changes sides its flap goes
-//! through the cloth that it lies on: a contour from the flap's free border to a loop vertex on the fold, a BLI. (Cha
-//! 2022, 3.2 and 5.3 to 5.5, 6.5 to 6.7; figures 5.4 to 5.6 and 6.9 to 6.11)
+//! Cloth is folded back along a line, to one side here and to the other side there. Where it changes sides its flap
+//! goes through the cloth that it lies on: a contour from the flap's free border to a loop vertex on the fold, a BLI.
+//! (Cha 2022, 3.2 and 5.3 to 5.5, 6.5 to 6.7; figures 5.4 to 5.6 and 6.9 to 6.11)
 //!
-//! The collar says `collar` and has a round fold; the lapel has a crease; the sleeve and the skirt say what they are and
-//! have neither, so that their folds are to be unfolded.
+//! The collar says `collar` and has a round fold; the lapel has a crease; the sleeve and the skirt say what they are
+//! and have neither, so that their folds are to be unfolded.
 
 use super::{Case, Cut, Family, Recipe, Sample, Shape, Sheet};
 use crate::analysis::ContourKind::Bli;
@@ -20,7 +20,8 @@ pub(super) const CASES: &[Case] = &[
     Case { name: "lapel", about: "a lapel whose crease is bent the wrong way below the collar (labelled, creased)",
            family: Family::Folds, promises: &[(Bli, 1)], default_resolution: 12, smallest_resolution: 8, make: lapel },
     Case { name: "sleeve", about: "a sleeve dragged up, half of its end outside and half inside (labelled)",
-           family: Family::Folds, promises: &[(Bli, 2)], default_resolution: 16, smallest_resolution: 12, make: sleeve },
+           family: Family::Folds, promises: &[(Bli, 2)], default_resolution: 16, smallest_resolution: 12,
+           make: sleeve },
     Case { name: "skirt", about: "a skirt whose hem is pulled up, outside in front and inside behind (labelled)",
            family: Family::Folds, promises: &[(Bli, 2)], default_resolution: 14, smallest_resolution: 12, make: skirt },
 ];
@@ -34,8 +35,8 @@ struct Fold {
 }
 
 impl Fold {
-    /// Where cloth lies that is `beyond` metres past the start of the fold: how far off the cloth before the fold (to the
-    /// side of `side`), and how far along it. `side` goes from 1 to -1 where the fold changes sides.
+    /// Where cloth lies that is `beyond` metres past the start of the fold: how far off the cloth before the fold (to
+    /// the side of `side`), and how far along it. `side` goes from 1 to -1 where the fold changes sides.
     fn place(&self, beyond: f64, side: f64) -> DVec2 {
         if beyond <= 0.0 {
             return DVec2::new(0.0, beyond);
@@ -71,7 +72,7 @@ fn collar(recipe: &Recipe) -> Sample {
     let size = DVec2::new(0.93 * TAU * neck, yoke + stand + fall);
     let sheet = Sheet::strip(size, 2 * recipe.resolution, recipe.triangulation(0), Shape::Open);
     let fold = Fold { radius: 0.006, flare: 0.2 };
-    let mut sample = Sample::default();
+    let mut sample = Sample::new();
     let seam_row = (sheet.cells[1] as f64 * yoke / size.y).round() as usize;
     sample.add_bands(&[("bodice", seam_row), ("collar", sheet.cells[1] - seam_row)], &sheet, |point| {
         let up = point.y + 0.5 * size.y - yoke;
@@ -100,7 +101,7 @@ fn lapel(recipe: &Recipe) -> Sample {
         }
     }
     let fold = Fold { radius: 0.0, flare: 0.22 };
-    let mut sample = Sample::default();
+    let mut sample = Sample::new();
     sample.add("front", &sheet, |point| {
         let beyond = point.x - crease_at;
         let side = ((point.y + 0.0613) / 0.03).tanh();
@@ -130,7 +131,7 @@ fn skirt(recipe: &Recipe) -> Sample {
 fn turned_up_tube(name: &'static str, recipe: &Recipe, size: DVec2, flap: f64, widening: f64, fold: &Fold) -> Sample {
     let sheet = Sheet::strip(size, recipe.resolution, recipe.triangulation(0), Shape::Tube);
     let radius = size.x / TAU - 0.5 * widening * size.y;
-    let mut sample = Sample::default();
+    let mut sample = Sample::new();
     sample.add(name, &sheet, |point| {
         let down = 0.5 * size.y - point.y;
         let beyond = down - (size.y - flap);

@@ -11,19 +11,24 @@ use unsnarl_geometry::{DVec2, DVec3};
 #[rustfmt::skip]
 pub(super) const CASES: &[Case] = &[
     Case { name: "layers-2", about: "two wavy layers through each other", family: Family::Layers,
-           promises: &[(Closed, 1)], default_resolution: 20, smallest_resolution: 12, make: |recipe| wavy(recipe, 2, Rim::Calm) },
+           promises: &[(Closed, 1)], default_resolution: 20, smallest_resolution: 12,
+           make: |recipe| wavy(recipe, 2, Rim::Calm) },
     Case { name: "layers-3", about: "three wavy layers through each other", family: Family::Layers,
-           promises: &[(Closed, 1)], default_resolution: 20, smallest_resolution: 12, make: |recipe| wavy(recipe, 3, Rim::Calm) },
+           promises: &[(Closed, 1)], default_resolution: 20, smallest_resolution: 12,
+           make: |recipe| wavy(recipe, 3, Rim::Calm) },
     Case { name: "layers-4", about: "four wavy layers through each other", family: Family::Layers,
-           promises: &[(Closed, 1)], default_resolution: 20, smallest_resolution: 12, make: |recipe| wavy(recipe, 4, Rim::Calm) },
+           promises: &[(Closed, 1)], default_resolution: 20, smallest_resolution: 12,
+           make: |recipe| wavy(recipe, 4, Rim::Calm) },
     Case { name: "layers-5", about: "five wavy layers through each other", family: Family::Layers,
-           promises: &[(Closed, 1)], default_resolution: 20, smallest_resolution: 12, make: |recipe| wavy(recipe, 5, Rim::Calm) },
+           promises: &[(Closed, 1)], default_resolution: 20, smallest_resolution: 12,
+           make: |recipe| wavy(recipe, 5, Rim::Calm) },
     Case { name: "cuffs", about: "two cuffs pushed into each other", family: Family::Layers,
            promises: &[(Bibi, 2)], default_resolution: 12, smallest_resolution: 8, make: cuffs },
     Case { name: "pocket", about: "the bottom of a pocket bag through the lining", family: Family::Layers,
            promises: &[(Closed, 1)], default_resolution: 20, smallest_resolution: 12, make: pocket },
     Case { name: "wavy-sheets", about: "five wavy sheets pushed into each other, borders and all", family: Family::Hard,
-           promises: &[(Closed, 1), (Bbii, 1)], default_resolution: 20, smallest_resolution: 12, make: |recipe| wavy(recipe, 5, Rim::Wavy) },
+           promises: &[(Closed, 1), (Bbii, 1)], default_resolution: 20, smallest_resolution: 12,
+           make: |recipe| wavy(recipe, 5, Rim::Wavy) },
     Case { name: "crossing-sheets", about: "two sheets crossing through their middles", family: Family::Hard,
            promises: &[(Bbii, 1)], default_resolution: 20, smallest_resolution: 4, make: crossing_sheets },
     Case { name: "sleeve-through-torso", about: "a sleeve pushed through a torso", family: Family::Hard,
@@ -32,7 +37,8 @@ pub(super) const CASES: &[Case] = &[
            family: Family::Hard, promises: &[(Closed, 1)], default_resolution: 16, smallest_resolution: 12,
            make: nested_tubes },
     Case { name: "scrunched-sheet", about: "a sheet pushed together from all sides, through itself",
-           family: Family::Hard, promises: &[], default_resolution: 40, smallest_resolution: 24, make: scrunched_sheet },
+           family: Family::Hard, promises: &[], default_resolution: 40, smallest_resolution: 24,
+           make: scrunched_sheet },
     Case { name: "spiral-roll", about: "a roll that goes through itself", family: Family::Hard,
            promises: &[(Closed, 1)], default_resolution: 20, smallest_resolution: 14, make: spiral_roll },
 ];
@@ -49,7 +55,7 @@ enum Rim {
 /// Sheets 8 mm apart with waves of 2 cm, each in its own direction.
 fn wavy(recipe: &Recipe, count: u32, rim: Rim) -> Sample {
     let mut random = Random::new(recipe.seed.wrapping_add(17));
-    let mut sample = Sample::default();
+    let mut sample = Sample::new();
     for layer in 0..count {
         let angle = random.between(0.0, PI) + f64::from(layer) * PI / f64::from(count);
         let (along, phase) = (DVec2::from_angle(angle), random.between(0.0, TAU));
@@ -83,7 +89,7 @@ fn around(point: DVec2, circumference: f64, radius: f64) -> DVec3 {
 fn cuffs(recipe: &Recipe) -> Sample {
     let radius = 0.05;
     let size = DVec2::new(TAU * radius, 0.14);
-    let mut sample = Sample::default();
+    let mut sample = Sample::new();
     let left = Sheet::strip(size, recipe.resolution, recipe.triangulation(0), Shape::Tube);
     sample.add("left_cuff", &left, |point| around(point, size.x, radius));
     let right = Sheet::strip(size, recipe.resolution, recipe.triangulation(1), Shape::Tube);
@@ -94,7 +100,7 @@ fn cuffs(recipe: &Recipe) -> Sample {
 
 /// A flat lining, and a pocket bag above it that is closed at the bottom and dips through the lining.
 fn pocket(recipe: &Recipe) -> Sample {
-    let mut sample = Sample::default();
+    let mut sample = Sample::new();
     let lining = Sheet::handkerchief(SIDE, recipe.resolution, recipe.triangulation(0));
     sample.add("lining", &lining, |point| lying_turned(point, 0.0, 0.17));
     let bag = Sheet::new(DVec2::splat(0.7 * SIDE), [recipe.resolution; 2], recipe.triangulation(1), Shape::Open);
@@ -111,7 +117,7 @@ fn smooth_box(distance: f64, half: f64, rim: f64) -> f64 {
 }
 
 fn crossing_sheets(recipe: &Recipe) -> Sample {
-    let mut sample = Sample::default();
+    let mut sample = Sample::new();
     let sheet = Sheet::handkerchief(SIDE, recipe.resolution, recipe.triangulation(0));
     sample.add("lying", &sheet, |point| lying(point, 0.0));
     let other = Sheet::handkerchief(0.9 * SIDE, recipe.resolution, recipe.triangulation(1));
@@ -122,7 +128,7 @@ fn crossing_sheets(recipe: &Recipe) -> Sample {
 
 fn sleeve_through_torso(recipe: &Recipe) -> Sample {
     let torso_size = DVec2::new(0.9, 0.6);
-    let mut sample = Sample::default();
+    let mut sample = Sample::new();
     let torso = Sheet::strip(torso_size, recipe.resolution, recipe.triangulation(0), Shape::Tube);
     sample.add("torso", &torso, |point| {
         let place = stadium(point.x, torso_size.x, 0.1);
@@ -150,7 +156,7 @@ fn stadium(arc: f64, length: f64, radius: f64) -> DVec2 {
 }
 
 fn nested_tubes(recipe: &Recipe) -> Sample {
-    let mut sample = Sample::default();
+    let mut sample = Sample::new();
     for layer in 0..2u32 {
         let size = DVec2::new(0.6 + 0.02 * f64::from(layer), 0.4);
         let sheet = Sheet::strip(size, recipe.resolution, recipe.triangulation(u64::from(layer)), Shape::Tube);
@@ -177,7 +183,7 @@ fn scrunched_sheet(recipe: &Recipe) -> Sample {
         })
         .collect();
     let sheet = Sheet::handkerchief(SIDE, recipe.resolution, recipe.triangulation(0));
-    let mut sample = Sample::default();
+    let mut sample = Sample::new();
     sample.add("hanky", &sheet, |point| {
         let pushed: DVec3 = waves.iter().map(|(along, phase, push)| *push * (point.dot(*along) + phase).sin()).sum();
         lying(0.62 * point, 0.0) + pushed
@@ -192,7 +198,7 @@ fn spiral_roll(recipe: &Recipe) -> Sample {
     let mean = inner + 0.5 * half_turns * pitch;
     let size = DVec2::new(TAU * mean * half_turns, 0.3);
     let sheet = Sheet::strip(size, recipe.resolution, recipe.triangulation(0), Shape::Open);
-    let mut sample = Sample::default();
+    let mut sample = Sample::new();
     sample.add("roll", &sheet, |point| {
         let turns = turns_of_arc(point.x + 0.5 * size.x, inner, pitch);
         let angle = TAU * turns;

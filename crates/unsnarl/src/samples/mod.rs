@@ -21,7 +21,9 @@ pub use sheet::{Shape, Sheet, Triangulation};
 
 use crate::analysis::ContourKind;
 use crate::geometry::{DVec2, DVec3, TriMesh, UvMap};
-use crate::scene::garment::{CreaseDescription, CreasePath, GarmentDescription, PanelChoice, PanelDescription};
+use crate::scene::garment::{
+    CreaseDescription, CreasePath, GarmentDescription, PanelChoice, PanelDescription, RestChoice,
+};
 use std::ops::Range;
 
 /// What a user may choose about a sample.
@@ -71,7 +73,7 @@ pub struct Part {
 }
 
 /// A made sample.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
     /// The cloth as it lies in space.
     pub mesh: TriMesh,
@@ -79,11 +81,21 @@ pub struct Sample {
     pub uv: UvMap,
     /// The pieces, in the order of their triangles; together they are all triangles.
     pub parts: Vec<Part>,
-    /// Labels and creases of the design; panels are chosen by the names of parts.
+    /// Labels and creases of the design, and that the panels are the rest shape. Panels are chosen by parts' names.
     pub description: GarmentDescription,
 }
 
 impl Sample {
+    fn new() -> Self {
+        let rest = RestChoice::Panels { scale: 1.0 };
+        Self {
+            mesh: TriMesh::default(),
+            uv: UvMap::default(),
+            parts: Vec::new(),
+            description: GarmentDescription { rest, ..GarmentDescription::default() },
+        }
+    }
+
     /// Adds a sheet as one part, placed in space by a map from its panel.
     ///
     /// On a seam the map is called with the panel vertex that comes first.
@@ -171,6 +183,7 @@ impl Sample {
                 })
                 .collect(),
             description: GarmentDescription {
+                rest: self.description.rest,
                 panels: self.description.panels.iter().filter(|panel| named(&panel.which)).cloned().collect(),
                 creases: creases.collect(),
                 layer: parts[0].layer.unwrap_or(0) as i32,

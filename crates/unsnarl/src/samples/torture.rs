@@ -1,8 +1,8 @@
 //! Tortures: maps that drive a real garment through itself.
 //!
-//! A map of space that keeps points apart cannot tangle anything, so each of these lets parts of space overlap: waves that
-//! are steeper than they are long, a garment folded up like an accordion while it is turned, a sleeve swung into the
-//! bodice; or a garment falls on a ball and nothing keeps it from passing through itself.
+//! A map of space that keeps points apart cannot tangle anything, so each of these lets parts of space overlap: waves
+//! that are steeper than they are long, a garment folded up like an accordion while it is turned, a sleeve swung into
+//! the bodice; or a garment falls on a ball and nothing keeps it from passing through itself.
 //!
 //! Guarantees: as many positions out as in, relative to the garment's own size; the same seed gives the same.
 //! Does not: keep lengths (only the fall nearly does); the rest shape is the garment as it was.
