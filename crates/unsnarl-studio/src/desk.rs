@@ -30,22 +30,19 @@ const METHODS: [(&str, &str, FixMethod); 1] = [("auto", "Automatic", FixMethod::
 pub struct Desk {
     folder: Folder,
     opening: Opening,
-    work: Work,
+    workpiece: Option<Box<Workpiece>>,
+    playback: Option<Playback>,
     activity: Activity,
     tell: Sender<Vec<u8>>,
     last_frame: Instant,
-}
-
-enum Work {
-    Nothing,
-    Garment(Box<Workpiece>),
-    Cache(Box<Playback>),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Activity {
     Idle,
     Untangling,
+    /// Counting the contours of the frames of a cache.
+    Counting,
 }
 
 /// The page has gone.
@@ -67,7 +64,15 @@ impl From<Gone> for Trouble {
 impl Desk {
     /// An empty desk. `tell` takes packets for the page.
     pub fn new(opening: Opening, folder: Folder, tell: Sender<Vec<u8>>) -> Self {
-        Self { folder, opening, work: Work::Nothing, activity: Activity::Idle, tell, last_frame: Instant::now() }
+        Self {
+            folder,
+            opening,
+            workpiece: None,
+            playback: None,
+            activity: Activity::Idle,
+            tell,
+            last_frame: Instant::now(),
+        }
     }
 
     /// Works until the page has gone.
@@ -75,7 +80,7 @@ impl Desk {
         loop {
             let message = match self.activity {
                 Activity::Idle => asked.blocking_recv(),
-                Activity::Untangling => match asked.try_recv() {
+                Activity::Untangling | Activity::Counting => match asked.try_recv() {
                     Ok(message) => Some(message),
                     Err(TryRecvError::Disconnected) => None,
                     Err(TryRecvError::Empty) => match self.run() {
@@ -102,10 +107,18 @@ impl Desk {
 
     /// One step of what is under way.
     fn run(&mut self) -> Result<(), Gone> {
-        let Work::Garment(workpiece) = &mut self.work else {
+        let Some(workpiece) = &mut self.workpiece else {
             self.activity = Activity::Idle;
             return Ok(());
         };
+        if self.activity == Activity::Counting {
+            let packet = self.playback.as_mut().and_then(|playback| playback.count_next(&workpiece.opened.assembly));
+            match packet {
+                Some(packet) => return self.send(packet),
+                None => self.activity = Activity::Idle,
+            }
+            return Ok(());
+        }
         match workpiece.step() {
             Advance::GoOn => self.send_frame_if_there_is_time(),
             Advance::Done => self.stop("done"),
@@ -127,9 +140,9 @@ impl Desk {
 
     fn send_frame(&mut self, activity: &str) -> Result<(), Gone> {
         self.last_frame = Instant::now();
-        match &self.work {
-            Work::Garment(workpiece) => self.send(portrait::frame(workpiece, activity)),
-            _ => Ok(()),
+        match &self.workpiece {
+            Some(workpiece) => self.send(portrait::frame(workpiece, activity)),
+            None => Ok(()),
         }
     }
 
@@ -146,13 +159,7 @@ impl Desk {
             Command::Welcome {} => self.welcome(),
             Command::Open { path, body } => self.open(&path, body.as_deref()),
             Command::Sample { name, resolution } => self.lay_out(opening::from_sample(&name, resolution)),
-            Command::Frame { number } => match &self.work {
-                Work::Cache(playback) => {
-                    let packet = playback.frame(number).map_err(|error| Trouble::Refusal(error.to_string()))?;
-                    Ok(self.send(packet)?)
-                }
-                _ => Err(Trouble::Refusal("no simulation is open".to_owned())),
-            },
+            Command::Frame { number } => self.show_frame(number),
             Command::Save { path, existing } => self.save(&path, existing),
             Command::Download { format } => self.download(&format),
             other => self.work_on_garment(other),
@@ -160,9 +167,9 @@ impl Desk {
     }
 
     fn garment(&mut self) -> Result<&mut Workpiece, Trouble> {
-        match &mut self.work {
-            Work::Garment(workpiece) => Ok(workpiece),
-            _ => Err(Trouble::Refusal("no garment is open: open a mesh file first".to_owned())),
+        match &mut self.workpiece {
+            Some(workpiece) => Ok(workpiece),
+            None => Err(Trouble::Refusal("no garment is open: open a mesh file first".to_owned())),
         }
     }
 
@@ -235,18 +242,40 @@ impl Desk {
             return self.lay_out(opening::from_folder(&self.folder, path, body));
         }
         let playback = Playback::open(&found).map_err(|error| Trouble::Refusal(relative(&error, &found, path)))?;
-        let packet = playback.opened(path).map_err(|error| Trouble::Refusal(relative(&error, &found, path)))?;
-        self.activity = Activity::Idle;
-        self.work = Work::Cache(Box::new(playback));
-        Ok(self.send(packet)?)
+        let opened = opening::from_cache(path, playback.cache())
+            .map_err(|error| Trouble::Refusal(relative(&error, &found, path)))?;
+        self.playback = Some(playback);
+        self.show(opened)?;
+        self.activity = Activity::Counting;
+        Ok(())
     }
 
     fn lay_out(&mut self, opened: Result<Opened, OpenError>) -> Result<(), Trouble> {
         let opened = opened.map_err(|error| Trouble::Refusal(error.to_string()))?;
+        self.playback = None;
+        self.show(opened)
+    }
+
+    fn show(&mut self, opened: Opened) -> Result<(), Trouble> {
         let workpiece = Workpiece::new(opened);
-        self.send(portrait::opened(&workpiece))?;
-        self.work = Work::Garment(Box::new(workpiece));
+        let packet = portrait::opened(&workpiece);
+        self.send(match &self.playback {
+            Some(playback) => playback.describe(packet),
+            None => packet,
+        })?;
+        self.workpiece = Some(Box::new(workpiece));
         Ok(self.stop("idle")?)
+    }
+
+    fn show_frame(&mut self, number: u32) -> Result<(), Trouble> {
+        let (Some(playback), Some(workpiece)) = (&self.playback, &mut self.workpiece) else {
+            return Err(Trouble::Refusal("no simulation is open".to_owned()));
+        };
+        let (number, time, positions) =
+            playback.frame(number).map_err(|error| Trouble::Refusal(error.to_string()))?;
+        workpiece.lay(positions);
+        let packet = portrait::frame(workpiece, "playing").field("number", number).field("time", time);
+        Ok(self.send(packet)?)
     }
 
     fn save(&mut self, path: &str, existing: crate::folder::Existing) -> Result<(), Trouble> {

@@ -8,7 +8,8 @@ use unsnarl::model::{Cloth, Model, Rest, RestAngles};
 use unsnarl::samples::{self, Cut, Recipe};
 use unsnarl::scene::garment::{Garment, GarmentDescription, GarmentInput, RestChoice};
 use unsnarl::state::State;
-use unsnarl_geometry::{DVec3, TriangleId};
+use unsnarl_geometry::{DVec3, TriMesh, TriangleId};
+use unsnarl_io::cache::{Cache, CacheError};
 use unsnarl_io::mesh::{self, Format, Labels, MeshFile, ReadOptions, Severity};
 
 /// The most triangles that the studio opens, all parts together.
@@ -81,7 +82,7 @@ pub fn from_folder(folder: &Folder, path: &str, body: Option<&str>) -> Result<Op
         files.push(read(body, folder.read(body)?, &mut remarks)?);
     }
     let names = [Some(path), body].into_iter().flatten().map(str::to_owned).collect();
-    join(files, names, AS_LOADED, remarks)
+    join(files, names, 1, AS_LOADED, remarks)
 }
 
 /// An uploaded file.
@@ -89,7 +90,7 @@ pub fn from_upload(name: &str, bytes: Vec<u8>) -> Result<Opened, OpenError> {
     let name = name.rsplit(['/', '\\']).next().unwrap_or(name);
     let mut remarks = Vec::new();
     let file = read(name, bytes, &mut remarks)?;
-    join(vec![file], vec![name.to_owned()], AS_LOADED, remarks)
+    join(vec![file], vec![name.to_owned()], 1, AS_LOADED, remarks)
 }
 
 /// A made sample.
@@ -104,7 +105,35 @@ pub fn from_sample(name: &str, resolution: Option<usize>) -> Result<Opened, Open
     let mut file = MeshFile::new(sample.mesh, Some(sample.uv));
     file.groups = groups;
     let flat = AtRest { shapes: RestChoice::Panels { scale: 1.0 }, angles: RestAngles::Flat };
-    join(vec![file], vec![format!("{name}.obj")], flat, Vec::new())
+    join(vec![file], vec![format!("{name}.obj")], 1, flat, Vec::new())
+}
+
+/// The cloth of a simulation cache, at its first frame.
+pub fn from_cache(name: &str, cache: &Cache) -> Result<Opened, OpenError> {
+    let unusable = |error: CacheError| OpenError::Unusable(error.to_string());
+    let mesh = cache.mesh().map_err(unusable)?;
+    let (_, positions) = cache.read_positions(0).map_err(unusable)?;
+    let outside = || OpenError::Unusable(format!("{name}: cache.json names pieces that its mesh does not have"));
+    let mut files = Vec::new();
+    let mut names = Vec::new();
+    for (piece, uv) in cache.info.pieces.iter().zip(mesh.panels) {
+        let [first, count] = piece.vertices;
+        let points = first.checked_add(count).and_then(|end| positions.get(first..end)).ok_or_else(outside)?;
+        let [from, length] = piece.triangles;
+        let triangles = from.checked_add(length).and_then(|end| mesh.triangles.get(from..end)).ok_or_else(outside)?;
+        let own = |corner: u32| corner.checked_sub(first as u32).filter(|&own| (own as usize) < count);
+        let mut part = TriMesh { positions: points.to_vec(), triangles: Vec::with_capacity(length) };
+        for corners in triangles {
+            let [Some(a), Some(b), Some(c)] = corners.map(own) else { return Err(outside()) };
+            part.triangles.push([a, b, c]);
+        }
+        files.push(MeshFile::new(part, uv));
+        names.push(piece.name.clone());
+    }
+    let garment_count = files.len();
+    let mut opened = join(files, names, garment_count, AS_LOADED, Vec::new())?;
+    opened.name = name.to_owned();
+    Ok(opened)
 }
 
 fn read(name: &str, bytes: Vec<u8>, remarks: &mut Vec<String>) -> Result<MeshFile, OpenError> {
@@ -125,8 +154,13 @@ fn read(name: &str, bytes: Vec<u8>, remarks: &mut Vec<String>) -> Result<MeshFil
     Ok(file)
 }
 
-fn join(files: Vec<MeshFile>, names: Vec<String>, at_rest: AtRest, remarks: Vec<String>) -> Result<Opened, OpenError> {
-    let garment_count = 1;
+fn join(
+    files: Vec<MeshFile>,
+    names: Vec<String>,
+    garment_count: usize,
+    at_rest: AtRest,
+    remarks: Vec<String>,
+) -> Result<Opened, OpenError> {
     let name = names.join(" + ");
     let triangle_count = files.iter().map(|file| file.mesh.triangles.len()).sum();
     if triangle_count > MOST_TRIANGLES {

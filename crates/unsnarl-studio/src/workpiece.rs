@@ -166,6 +166,15 @@ impl Workpiece {
         self.apply_holds();
     }
 
+    /// Lays cloth elsewhere, as a frame of a simulation does.
+    pub fn lay(&mut self, positions: Vec<DVec3>) {
+        if positions.len() == self.positions().len() {
+            self.untangling.state.positions = positions;
+            self.look = Look::Stale;
+            self.analyze();
+        }
+    }
+
     /// Looks at what crosses, unless that is known.
     pub fn analyze(&mut self) {
         if self.look == Look::Fresh {

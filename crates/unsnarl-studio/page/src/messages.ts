@@ -21,7 +21,7 @@ export interface Welcome {
   files: { path: string; kind: "mesh" | "cache"; bytes: number }[];
   samples: { name: string; about: string; family: string }[];
   methods: { name: string; label: string }[];
-  styles: { name: string; label: string }[];
+  styles?: { name: string; label: string }[];
   opens: boolean;
 }
 
@@ -75,6 +75,8 @@ export interface Frame {
   contour_length: number;
   stage_times: Record<string, number>;
   undo_depth: [number, number];
+  number?: number;
+  time?: number;
   arrays: {
     positions: Float32Array;
     vertex_colours: Uint8Array;
@@ -88,14 +90,6 @@ export interface Frame {
   };
 }
 
-export interface CacheFrame {
-  type: "cache-frame";
-  number: number;
-  time: number;
-  types?: Record<ContourType, number>;
-  arrays: { positions: Float32Array };
-}
-
 export interface Strip {
   type: "strip";
   number: number;
@@ -106,7 +100,6 @@ export type FromServer =
   | Welcome
   | Opened
   | Frame
-  | CacheFrame
   | Strip
   | { type: "error"; text: string }
   | { type: "exists"; path: string; text: string }
@@ -143,7 +136,7 @@ export function decode(message: ArrayBuffer): FromServer {
 }
 
 /** An upload: the length of the name, the name, the bytes. */
-export function encodeUpload(name: string, bytes: ArrayBuffer): Uint8Array {
+export function encodeUpload(name: string, bytes: ArrayBuffer): Uint8Array<ArrayBuffer> {
   const encoded = new TextEncoder().encode(name).subarray(0, 256);
   const message = new Uint8Array(4 + encoded.length + bytes.byteLength);
   new DataView(message.buffer).setUint32(0, encoded.length, true);
