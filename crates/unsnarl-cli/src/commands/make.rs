@@ -1,5 +1,7 @@
 //! `unsnarl make`: sample garments and tangles.
 
+mod sheet;
+
 use crate::inputs::MeshFlags;
 use crate::session::{Failure, Session};
 use clap::{Args, ValueEnum};
@@ -9,16 +11,21 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use unsnarl::samples::torture::{Torture, torture};
 use unsnarl::samples::{self, Case, Cut, Recipe, Sample};
+use unsnarl_io::garment_file;
 use unsnarl_io::mesh::{self, Labels, MeshFile, ReadOptions};
+
+const EXAMPLES: &str = "Examples:
+  unsnarl make --list --picture samples.png
+  unsnarl make bli -o bli.obj --resolution 30
+  unsnarl make exploded-whole -o hanky.obj --triangulation irregular --seed 7
+  unsnarl make nested-tubes -o tubes/        one file per piece
+  unsnarl make tortured-scrunched --garment shirt.obj -o scrunched.obj";
 
 /// Make sample garments and tangles: the seven types, exploded handkerchiefs, folds, layers, hard cases.
 ///
 /// Exit status: 0 made, 2 unusable input.
 #[derive(Args)]
-#[command(after_help = "Examples:\n  unsnarl make --list\n  unsnarl make bli -o bli.obj --resolution 30\n  \
-                        unsnarl make exploded-whole -o hanky.obj --triangulation irregular --seed 7\n  \
-                        unsnarl make nested-tubes -o tubes/        one file per piece\n  \
-                        unsnarl make tortured-scrunched --garment shirt.obj -o scrunched.obj")]
+#[command(after_help = EXAMPLES)]
 pub struct Flags {
     /// Which sample; `--list` names them
     #[arg(value_name = "CASE", required_unless_present = "list")]
@@ -29,6 +36,9 @@ pub struct Flags {
     /// Name the samples and what is in them
     #[arg(long, conflicts_with_all = ["case", "out"])]
     list: bool,
+    /// With `--list`: draw all of them into this PNG
+    #[arg(long, value_name = "PNG", requires = "list")]
+    picture: Option<PathBuf>,
     /// Squares along the shorter side of a sheet [default: the sample's own]
     #[arg(long, value_name = "N")]
     resolution: Option<usize>,
@@ -80,6 +90,9 @@ struct MakeReport {
 pub fn run(flags: &Flags, session: &Session) -> Result<ExitCode, Failure> {
     let (Some(name), Some(out)) = (&flags.case, &flags.out) else {
         session.say(list().trim_end());
+        if let Some(path) = &flags.picture {
+            unsnarl_io::write_atomically(path, &sheet::picture_of_all().encode_png()).map_err(Failure::input)?;
+        }
         return Ok(ExitCode::SUCCESS);
     };
     let report = match Torture::ALL.iter().find(|(_, known, _)| known == name) {
@@ -117,7 +130,7 @@ fn make_case(case: &Case, out: &Path, flags: &Flags) -> Result<MakeReport, Failu
         )));
     }
     let sample = case.make(&Recipe { resolution, cut: flags.triangulation.cut(), seed: flags.seed });
-    let files = if is_folder(out) { write_pieces(&sample, out)? } else { vec![write_sample(&sample, out)?] };
+    let files = if is_folder(out) { write_pieces(&sample, out)? } else { write_sample(&sample, out)? };
     Ok(MakeReport {
         schema: "unsnarl.make/1",
         case: case.name.to_owned(),
@@ -166,18 +179,25 @@ fn is_folder(out: &Path) -> bool {
 fn write_pieces(sample: &Sample, folder: &Path) -> Result<Vec<String>, Failure> {
     std::fs::create_dir_all(folder)
         .map_err(|error| Failure::input(format!("{}: cannot make the folder: {error}", folder.display())))?;
-    let write = |piece: &Sample| write_sample(piece, &folder.join(format!("{}.obj", piece.parts[0].name)));
-    sample.pieces().iter().map(write).collect()
+    let mut files = Vec::new();
+    for piece in sample.pieces() {
+        files.extend(write_sample(&piece, &folder.join(format!("{}.obj", piece.parts[0].name)))?);
+    }
+    Ok(files)
 }
 
-fn write_sample(sample: &Sample, path: &Path) -> Result<String, Failure> {
+/// Writes the mesh, and beside it what the design says: rest shapes, labels, creases, the layer.
+fn write_sample(sample: &Sample, path: &Path) -> Result<Vec<String>, Failure> {
     let mut file = MeshFile::new(sample.mesh.clone(), Some(sample.uv.clone()));
     file.groups = Labels {
         names: sample.parts.iter().map(|part| part.name.clone()).collect(),
         of_triangle: sample.part_of_triangle(),
     };
     mesh::write(path, &file).map_err(Failure::input)?;
-    Ok(path.display().to_string())
+    let sidecar = garment_file::sidecar_path(path);
+    let text = garment_file::encode(&sample.description);
+    unsnarl_io::write_atomically(&sidecar, text.as_bytes()).map_err(Failure::input)?;
+    Ok([path, &sidecar].map(|path| path.display().to_string()).to_vec())
 }
 
 /// The samples, family by family.
