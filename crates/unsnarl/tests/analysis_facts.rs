@@ -11,7 +11,7 @@ fn analyze(parts: &[(PartKind, &TriMesh)]) -> (Assembly, Vec<DVec3>, Tangle) {
     let assembly = Assembly::new(parts.iter().enumerate().map(|(number, (kind, mesh))| {
         (format!("part {number}"), *kind, mesh.positions.len(), mesh.triangles.as_slice())
     }))
-    .unwrap();
+    .expect("valid triangles");
     let positions: Vec<DVec3> = parts.iter().flat_map(|(_, mesh)| mesh.positions.iter().copied()).collect();
     let tangle = analysis::analyze(&assembly, &positions, &mut Workspace::default());
     check_consistency(&assembly, &tangle);
@@ -113,7 +113,7 @@ fn tangled_samples() -> Vec<(&'static str, TriMesh)> {
     names
         .into_iter()
         .map(|name| {
-            let case = samples::find(name).unwrap();
+            let case = samples::find(name).expect("a sample of that name");
             (name, case.make(&Recipe { resolution: case.smallest_resolution, cut: Cut::Irregular, seed: 5 }).mesh)
         })
         .collect()
@@ -238,6 +238,46 @@ fn degenerate_input_gives_consistent_contours() {
         for second in meshes {
             analyze(&[(PartKind::Cloth, first), (PartKind::Cloth, second)]);
         }
+    }
+}
+
+#[test]
+fn any_triangles_at_all_give_consistent_contours() {
+    for seed in 0..400 {
+        let mut random = Random::new(seed);
+        let vertex_count = 6 + seed as usize % 7;
+        let on_grid = seed % 2 == 0;
+        let coordinate = |random: &mut Random| match on_grid {
+            true => random.between(-2.0, 3.0).floor(),
+            false => random.between(-1.0, 1.0),
+        };
+        let positions = (0..vertex_count)
+            .map(|_| DVec3::new(coordinate(&mut random), coordinate(&mut random), coordinate(&mut random)))
+            .collect();
+        let triangles = (0..2 * vertex_count)
+            .map(|_| {
+                let order = shuffled(vertex_count, &mut random);
+                [order[0], order[1], order[2]].map(|vertex| vertex as u32)
+            })
+            .collect();
+        analyze_cloth(&TriMesh { positions, triangles });
+    }
+}
+
+#[test]
+fn a_band_with_one_side_gives_consistent_contours() {
+    for seed in 0..100 {
+        let mut random = Random::new(seed);
+        let length = 5;
+        let positions = (0..2 * length).map(|_| random.direction()).collect();
+        let triangles = (0..length)
+            .flat_map(|at| {
+                let [a, b] = [2 * at, 2 * at + 1];
+                let [c, d] = if at + 1 < length { [a + 2, b + 2] } else { [1, 0] };
+                [[a, b, d], [a, d, c]]
+            })
+            .collect();
+        analyze_cloth(&TriMesh { positions, triangles });
     }
 }
 

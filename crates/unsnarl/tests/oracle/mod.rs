@@ -73,7 +73,7 @@ impl Crosses {
 
 impl Mesh {
     /// Joins parts: kind, positions, triangles.
-    pub fn new(parts: &[(Part, Vec<[f64; 3]>, Vec<[u32; 3]>)]) -> Self {
+    pub fn new(parts: &[tangles::Piece]) -> Self {
         let mut floats = Vec::new();
         let (mut triangles, mut part_of) = (Vec::new(), Vec::new());
         for (number, (kind, positions, part_triangles)) in parts.iter().enumerate() {

@@ -67,7 +67,7 @@ pub fn degenerate_tangle(seed: u64) -> Vec<Piece> {
                 _ => sheet(random.between(1.0, 4.0) as usize, random.between(1.0, 4.0) as usize),
             };
             let size = random.between(1.0, 3.5).floor();
-            let flat = random.bits() % 3 == 0;
+            let flat = random.bits().is_multiple_of(3);
             let place = |random: &mut Random| random.between(-size, size + 1.0).floor();
             let points =
                 points.iter().map(|_| [place(random), place(random), if flat { 0.0 } else { place(random) }]).collect();
