@@ -7,7 +7,7 @@ use std::time::Instant;
 use unsnarl_benches::timing::measure;
 use unsnarl_geometry::Topology;
 use unsnarl_geometry::bvh::Bvh;
-use unsnarl_geometry::ccd::{ElementPair, Motion, Ownership, candidates};
+use unsnarl_geometry::ccd::{ElementPair, Motion, Ownership, SweptBoxes, candidates};
 use unsnarl_io::mesh::{ReadOptions, read};
 
 const ROUNDS: usize = 15;
@@ -22,19 +22,23 @@ pub fn run(from: &Path, to: &Path, threads: &str) -> Outcome<usize> {
     let topology = Topology::new(start.positions.len(), &start.triangles)?;
     let ownership = Ownership::new(&topology);
     let motion = Motion { start: &start.positions, end: &end.positions };
-    let list = |tree: &Bvh| -> Vec<ElementPair> {
-        candidates::for_candidates(tree, &topology, &ownership, motion, 0.0, |pair, out| out.push(pair))
+    let list = |tree: &Bvh, boxes: &SweptBoxes| -> Vec<ElementPair> {
+        candidates::for_candidates(tree, &topology, &ownership, boxes, |pair, out| out.push(pair))
     };
-    let boxes = || candidates::triangle_boxes(&topology, motion, 0.0);
-    let built = measure(ROUNDS, || list(&Bvh::build(&boxes()))).best;
-    let mut tree = Bvh::build(&boxes());
+    let boxes = || SweptBoxes::new(&topology, motion, 0.0);
+    let built = measure(ROUNDS, || {
+        let boxes = boxes();
+        list(&Bvh::build(boxes.triangles()), &boxes)
+    });
+    let built = built.best;
+    let mut tree = Bvh::build(boxes().triangles());
     let refitted = measure(ROUNDS, || {
         let boxes = boxes();
-        tree.refit(|triangle| boxes[triangle]);
-        list(&tree)
+        tree.refit(|triangle| boxes.triangles()[triangle]);
+        list(&tree, &boxes)
     });
     let refitted = refitted.best;
-    let pairs = list(&tree);
+    let pairs = list(&tree, &boxes());
     let clock = Instant::now();
     let contacts = pairs.iter().filter(|pair| pair.first_contact(&topology, motion, 0.0).is_some()).count();
     let narrow = clock.elapsed().as_secs_f64();

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use unsnarl_geometry::bvh::Bvh;
-use unsnarl_geometry::ccd::{ElementPair, Motion, Ownership, candidates};
+use unsnarl_geometry::ccd::{ElementPair, Motion, Ownership, SweptBoxes, candidates};
 use unsnarl_geometry::{EdgeId, Topology, TriMesh, TriangleId, VertexId};
 use unsnarl_io::mesh::{ReadOptions, read};
 
@@ -108,9 +108,8 @@ fn pairs(topology: &Topology, list: &Path, elements: Elements) -> Outcome<Vec<El
 }
 
 fn broad_phase(topology: &Topology, motion: Motion) -> BTreeSet<ElementPair> {
-    let tree = Bvh::build(&candidates::triangle_boxes(topology, motion, 0.0));
+    let boxes = SweptBoxes::new(topology, motion, 0.0);
+    let tree = Bvh::build(boxes.triangles());
     let ownership = Ownership::new(topology);
-    candidates::for_candidates(&tree, topology, &ownership, motion, 0.0, |pair, out| out.push(pair))
-        .into_iter()
-        .collect()
+    candidates::for_candidates(&tree, topology, &ownership, &boxes, |pair, out| out.push(pair)).into_iter().collect()
 }

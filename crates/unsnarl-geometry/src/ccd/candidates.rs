@@ -5,7 +5,7 @@
 //! (Bridson 2003, 2.4; the ownership is ours.)
 //!
 //! Guarantees: every pair without a common vertex whose boxes, grown by the margin, meet is listed once, in an order that
-//! depends on the tree alone.
+//! depends on the tree alone. Boxes are rounded outwards to single precision, so a few pairs more are listed.
 //! Does not: see vertices that no triangle has.
 
 use crate::aabb::Aabb;
@@ -101,73 +101,158 @@ impl ElementPair {
 /// Which corners and edges each triangle owns: those of which it is the first triangle.
 #[derive(Clone, Debug)]
 pub struct Ownership {
-    /// Three bits for corners, three for edges.
-    owned: Vec<u8>,
+    owned: Vec<Owned>,
+}
+
+/// Up to three corners and up to three edges, the owned ones first.
+#[derive(Clone, Copy, Debug)]
+struct Owned {
+    corners: [VertexId; 3],
+    edges: [EdgeId; 3],
+    corner_count: u8,
+    edge_count: u8,
 }
 
 impl Ownership {
     /// Gives every vertex and edge to the triangle with the smallest index.
     pub fn new(topology: &Topology) -> Self {
         let owned = (0..topology.triangle_count()).map(TriangleId::new).map(|triangle| {
-            let corners = topology.triangle(triangle).map(|vertex| topology.vertex_triangles(vertex)[0] == triangle);
-            let edges = topology.triangle_edges(triangle).map(|edge| topology.edge_triangles(edge)[0] == triangle);
-            let mark = |flags: [bool; 3]| flags.iter().rev().fold(0u8, |bits, &flag| (bits << 1) | u8::from(flag));
-            mark(corners) | (mark(edges) << 3)
+            let (mut corners, mut edges) = (topology.triangle(triangle), topology.triangle_edges(triangle));
+            let corner_count = first_to_front(&mut corners, |&vertex| topology.vertex_triangles(vertex)[0] == triangle);
+            let edge_count = first_to_front(&mut edges, |&edge| topology.edge_triangles(edge)[0] == triangle);
+            Owned { corners, edges, corner_count, edge_count }
         });
         Self { owned: owned.collect() }
     }
 
-    fn owns_corner(&self, triangle: TriangleId, corner: usize) -> bool {
-        self.owned[triangle.index()] & (1 << corner) != 0
+    fn corners(&self, triangle: TriangleId) -> &[VertexId] {
+        let owned = &self.owned[triangle.index()];
+        &owned.corners[..usize::from(owned.corner_count)]
     }
 
-    fn owns_edge(&self, triangle: TriangleId, side: usize) -> bool {
-        self.owned[triangle.index()] & (8 << side) != 0
+    fn edges(&self, triangle: TriangleId) -> &[EdgeId] {
+        let owned = &self.owned[triangle.index()];
+        &owned.edges[..usize::from(owned.edge_count)]
+    }
+}
+
+/// Moves what is owned to the front, in order, and counts it.
+fn first_to_front<T>(items: &mut [T; 3], is_owned: impl Fn(&T) -> bool) -> u8 {
+    let mut count = 0;
+    for at in 0..3 {
+        if is_owned(&items[at]) {
+            items.swap(count, at);
+            count += 1;
+        }
+    }
+    count as u8
+}
+
+/// A box in single precision, rounded outwards: half the memory, and four coordinates are compared at once.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(16))]
+struct FlatBox {
+    min: [f32; 4],
+    max: [f32; 4],
+}
+
+impl FlatBox {
+    fn around(bounds: &Aabb) -> Self {
+        let below = |x: f64| if f64::from(x as f32) > x { (x as f32).next_down() } else { x as f32 };
+        let above = |x: f64| if f64::from(x as f32) < x { (x as f32).next_up() } else { x as f32 };
+        let (low, high) = (bounds.min, bounds.max);
+        Self {
+            min: [below(low.x), below(low.y), below(low.z), 0.0],
+            max: [above(high.x), above(high.y), above(high.z), 0.0],
+        }
     }
 
-    /// The pairs that two different triangles own between them, without those that share a vertex.
-    pub fn for_each_pair(&self, topology: &Topology, a: TriangleId, b: TriangleId, mut visit: impl FnMut(ElementPair)) {
-        for (mine, other) in [(a, b), (b, a)] {
-            let theirs = topology.triangle(other);
-            for (corner, &vertex) in topology.triangle(mine).iter().enumerate() {
-                if self.owns_corner(mine, corner) && !theirs.contains(&vertex) {
+    fn overlaps(&self, other: &Self) -> bool {
+        let apart = |k: usize| (self.min[k] > other.max[k]) | (other.min[k] > self.max[k]);
+        !(apart(0) | apart(1) | apart(2) | apart(3))
+    }
+}
+
+/// The boxes swept by all elements, each grown by a margin.
+#[derive(Clone, Debug)]
+pub struct SweptBoxes {
+    vertices: Vec<FlatBox>,
+    edges: Vec<FlatBox>,
+    flat_triangles: Vec<FlatBox>,
+    triangles: Vec<Aabb>,
+}
+
+impl SweptBoxes {
+    /// Computes them all.
+    pub fn new(topology: &Topology, motion: Motion, margin: f64) -> Self {
+        let swept = |vertices: &[VertexId]| motion.swept_box(vertices, margin);
+        let triangles: Vec<Aabb> = topology.triangles().par_iter().map(|corners| swept(corners)).collect();
+        Self {
+            vertices: (0..motion.start.len())
+                .into_par_iter()
+                .map(|vertex| FlatBox::around(&swept(&[VertexId::new(vertex)])))
+                .collect(),
+            edges: topology.edges().par_iter().map(|ends| FlatBox::around(&swept(ends))).collect(),
+            flat_triangles: triangles.par_iter().map(FlatBox::around).collect(),
+            triangles,
+        }
+    }
+
+    /// The box of every triangle, as [`Bvh::build`] and [`Bvh::refit`] take it.
+    pub fn triangles(&self) -> &[Aabb] {
+        &self.triangles
+    }
+
+    /// The pairs that two different triangles own between them and whose boxes meet, without those that share a vertex.
+    pub fn for_each_pair(
+        &self,
+        topology: &Topology,
+        ownership: &Ownership,
+        a: TriangleId,
+        b: TriangleId,
+        mut visit: impl FnMut(ElementPair),
+    ) {
+        let (box_a, box_b) = (self.flat_triangles[a.index()], self.flat_triangles[b.index()]);
+        for (mine, other, bounds) in [(a, b, &box_b), (b, a, &box_a)] {
+            for &vertex in ownership.corners(mine) {
+                if self.vertices[vertex.index()].overlaps(bounds) && !topology.triangle(other).contains(&vertex) {
                     visit(ElementPair::VertexTriangle(vertex, other));
                 }
             }
         }
-        let mine = topology.triangle_edges(a);
-        for &first in (0..3).filter(|&side| self.owns_edge(a, side)).map(|side| &mine[side]) {
-            let ends = topology.edge(first);
-            for (side, &second) in topology.triangle_edges(b).iter().enumerate() {
-                if self.owns_edge(b, side) && !topology.edge(second).iter().any(|vertex| ends.contains(vertex)) {
-                    visit(ElementPair::EdgeEdge(first.min(second), first.max(second)));
+        let edges_b = ownership.edges(b);
+        if edges_b.is_empty() {
+            return;
+        }
+        for &first in ownership.edges(a) {
+            let bounds = self.edges[first.index()];
+            if !bounds.overlaps(&box_b) {
+                continue;
+            }
+            for &second in edges_b {
+                if self.edges[second.index()].overlaps(&bounds) {
+                    let ends = topology.edge(first);
+                    if !topology.edge(second).iter().any(|end| ends.contains(end)) {
+                        visit(ElementPair::EdgeEdge(first.min(second), first.max(second)));
+                    }
                 }
             }
         }
     }
 }
 
-/// The box of every triangle over a motion, as [`Bvh::build`] and [`Bvh::refit`] take it.
-pub fn triangle_boxes(topology: &Topology, motion: Motion, margin: f64) -> Vec<Aabb> {
-    topology.triangles().par_iter().map(|corners| motion.swept_box(corners, margin)).collect()
-}
-
-/// Every pair whose boxes meet, from a tree over [`triangle_boxes`] of the same motion and margin; what `keep` makes of
-/// each is gathered in tree order.
+/// Every pair whose boxes meet, from a tree fitted to the triangles' boxes; what `keep` makes of each is gathered in tree
+/// order.
 pub fn for_candidates<R: Send>(
     tree: &Bvh,
     topology: &Topology,
     ownership: &Ownership,
-    motion: Motion,
-    margin: f64,
+    boxes: &SweptBoxes,
     keep: impl Fn(ElementPair, &mut Vec<R>) + Sync,
 ) -> Vec<R> {
     tree.self_overlaps(|a, b, out| {
-        ownership.for_each_pair(topology, TriangleId::new(a), TriangleId::new(b), |pair| {
-            if pair.boxes_meet(topology, motion, margin) {
-                keep(pair, out);
-            }
-        });
+        let (a, b) = (TriangleId::new(a), TriangleId::new(b));
+        boxes.for_each_pair(topology, ownership, a, b, |pair| keep(pair, out));
     })
 }
 
@@ -218,15 +303,18 @@ mod tests {
         let (topology, start, end) = folded_strip();
         let motion = Motion { start: &start, end: &end };
         for margin in [0.0, 0.05] {
-            let tree = Bvh::build(&triangle_boxes(&topology, motion, margin));
+            let boxes = SweptBoxes::new(&topology, motion, margin);
+            let tree = Bvh::build(boxes.triangles());
             let ownership = Ownership::new(&topology);
-            let mut found = for_candidates(&tree, &topology, &ownership, motion, margin, |pair, out| out.push(pair));
+            let mut found = for_candidates(&tree, &topology, &ownership, &boxes, |pair, out| out.push(pair));
             found.sort_unstable();
-            let mut wanted = all_pairs(&topology);
-            wanted.retain(|pair| pair.boxes_meet(&topology, motion, margin));
-            wanted.sort_unstable();
+            assert!(found.windows(2).all(|pair| pair[0] < pair[1]));
+            let all = all_pairs(&topology);
+            let wanted: Vec<_> = all.iter().filter(|pair| pair.boxes_meet(&topology, motion, margin)).collect();
             assert!(!wanted.is_empty());
-            assert_eq!(found, wanted);
+            assert!(wanted.iter().all(|pair| found.binary_search(pair).is_ok()));
+            let nearly = |pair: &ElementPair| pair.boxes_meet(&topology, motion, margin + 1e-6);
+            assert!(found.iter().all(nearly));
         }
     }
 }

@@ -23,7 +23,7 @@ mod hull;
 #[cfg(test)]
 mod tests;
 
-pub use candidates::{ElementPair, Motion, Ownership};
+pub use candidates::{ElementPair, Motion, Ownership, SweptBoxes};
 
 use crate::distance;
 use crate::math::DVec3;

@@ -19,6 +19,9 @@ type Vector = [Polynomial; 3];
 
 /// Whether a moving vertex meets a moving triangle; points as in [`super::vertex_triangle`].
 pub fn vertex_triangle(start: &[DVec3; 4], end: &[DVec3; 4]) -> bool {
+    if is_apart_along_an_axis(start, end, 1) {
+        return false;
+    }
     let [vertex, a, b, c] = paths(start, end);
     let hull = [subtract(&vertex, &a), subtract(&vertex, &b), subtract(&vertex, &c)];
     let normal = cross(&subtract(&hull[1], &hull[0]), &subtract(&hull[2], &hull[0]));
@@ -38,6 +41,9 @@ pub fn vertex_triangle(start: &[DVec3; 4], end: &[DVec3; 4]) -> bool {
 
 /// Whether two moving edges meet; points as in [`super::edge_edge`].
 pub fn edge_edge(start: &[DVec3; 4], end: &[DVec3; 4]) -> bool {
+    if is_apart_along_an_axis(start, end, 2) {
+        return false;
+    }
     let [a, b, c, d] = paths(start, end);
     let (u, v, gap) = (subtract(&b, &a), subtract(&d, &c), subtract(&c, &a));
     let normal = cross(&u, &v);
@@ -73,6 +79,19 @@ fn candidates<'a>(coplanarity: &Polynomial, turning_points: impl Iterator<Item =
         return Root::all_of(coplanarity);
     }
     [Root::at(0), Root::at(1)].into_iter().chain(turning_points.flat_map(Root::all_of)).collect()
+}
+
+/// Whether along some axis the first points stay on one side of the others: at the start and at the end, so always.
+fn is_apart_along_an_axis(start: &[DVec3; 4], end: &[DVec3; 4], first_count: usize) -> bool {
+    let below = |points: &[DVec3; 4], axis: usize| {
+        let (first, second) = points.split_at(first_count);
+        first.iter().all(|p| second.iter().all(|q| p[axis] < q[axis]))
+    };
+    let above = |points: &[DVec3; 4], axis: usize| {
+        let (first, second) = points.split_at(first_count);
+        first.iter().all(|p| second.iter().all(|q| p[axis] > q[axis]))
+    };
+    (0..3).any(|axis| (below(start, axis) && below(end, axis)) || (above(start, axis) && above(end, axis)))
 }
 
 fn vanishes(root: &mut Root, vector: &Vector) -> bool {

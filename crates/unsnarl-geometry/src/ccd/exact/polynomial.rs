@@ -1,7 +1,7 @@
 //! Polynomials in one variable with integer coefficients.
 
 use num_bigint::{BigInt, Sign};
-use num_traits::{One, Signed, Zero};
+use num_traits::{Signed, Zero};
 use std::ops::{Add, Mul, Sub};
 
 /// Coefficients from the constant upwards, without leading zeros: the zero polynomial has none.
@@ -56,7 +56,7 @@ impl Polynomial {
         Self(self.0.iter().map(|coefficient| -coefficient).collect())
     }
 
-    /// The greatest common divisor, primitive.
+    /// The greatest common divisor, up to a factor.
     pub(super) fn common_divisor(&self, other: &Self) -> Self {
         let (mut a, mut b) = (self.primitive(), other.primitive());
         while !b.is_zero() {
@@ -110,13 +110,28 @@ impl Polynomial {
         Self::new(quotient).primitive()
     }
 
-    /// Divided by the greatest common divisor of its coefficients.
+    /// Divided by the largest power of two that divides it: shorter numbers, no change of sign.
     pub(super) fn primitive(&self) -> Self {
-        let content = self.0.iter().fold(BigInt::zero(), integer_divisor);
-        if content.is_zero() || content.is_one() {
+        let zeros = self.0.iter().filter_map(BigInt::trailing_zeros).min().unwrap_or(0);
+        if zeros == 0 {
             return self.clone();
         }
-        Self(self.0.iter().map(|coefficient| coefficient / &content).collect())
+        Self(self.0.iter().map(|coefficient| coefficient >> zeros).collect())
+    }
+
+    /// Whether its Bernstein coefficients on [0, 1] have one sign, so that it has no root there.
+    ///
+    /// Coefficient `k` is `sum over i <= k of binomial(k, i) / binomial(n, i) c_i`, here times `n!`.
+    pub(super) fn is_clearly_nonzero(&self) -> bool {
+        let degree = self.degree();
+        let factorial = |n: usize| (1..=n as u64).product::<u64>();
+        let binomial = |n: usize, k: usize| factorial(n) / (factorial(k) * factorial(n - k));
+        let coefficient = |k: usize| -> BigInt {
+            let terms = self.0.iter().enumerate().take(k + 1);
+            terms.map(|(i, c)| c * (binomial(k, i) * factorial(i) * factorial(degree - i))).sum()
+        };
+        let first = sign(&coefficient(0));
+        first != 0 && (1..=degree).all(|k| sign(&coefficient(k)) == first)
     }
 }
 
@@ -126,15 +141,6 @@ pub(super) fn sign(value: &BigInt) -> i32 {
         Sign::NoSign => 0,
         Sign::Plus => 1,
     }
-}
-
-/// Euclid's greatest common divisor, not negative.
-fn integer_divisor(mut a: BigInt, b: &BigInt) -> BigInt {
-    let mut b = b.abs();
-    while !b.is_zero() && !a.is_one() {
-        (a, b) = (b.clone(), a % b);
-    }
-    a
 }
 
 impl Add for &Polynomial {

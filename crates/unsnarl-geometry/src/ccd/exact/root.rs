@@ -24,7 +24,7 @@ impl Root {
 
     /// All roots in [0, 1], each once. The zero polynomial has none here.
     pub(super) fn all_of(polynomial: &Polynomial) -> Vec<Self> {
-        if polynomial.is_constant() {
+        if polynomial.is_constant() || polynomial.is_clearly_nonzero() {
             return Vec::new();
         }
         let repeated = polynomial.common_divisor(&polynomial.derivative());
