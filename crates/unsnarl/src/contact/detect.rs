@@ -9,7 +9,7 @@ use super::report::ContactReport;
 use super::rules::Rule;
 use super::settings::ContactSettings;
 use super::{ContactInput, Path, Workspace};
-use crate::geometry::ccd::{self, ElementPair, Motion, candidates};
+use crate::geometry::ccd::{self, ElementPair, Motion, SweptBoxes, candidates};
 use crate::geometry::{DVec3, Stencil, TriangleId, VertexId};
 use rayon::prelude::*;
 
@@ -55,14 +55,15 @@ pub(super) fn collisions(
     let (topology, ownership) = (input.mesh.topology(), input.mesh.ownership());
     let motion = path.motion();
     let margin = 0.5 * settings.separation.max(input.rules.largest_separation());
-    let tree = workspace.fitted(input.mesh, motion, margin);
+    let boxes = SweptBoxes::new(topology, motion, margin);
+    let tree = workspace.fitted(&boxes);
     let examine = |pair: ElementPair, out: &mut Vec<Finding>| {
         if is_of_interest(input, pair, moved) {
             out.push(examine_pair(input, settings, motion, pair));
         }
     };
     let findings = match moved {
-        Moved::All => candidates::for_candidates(tree, topology, ownership, motion, margin, examine),
+        Moved::All => candidates::for_candidates(tree, topology, ownership, &boxes, examine),
         Moved::Marked(marked) => {
             let is_marked = |corners: &[VertexId; 3]| corners.iter().any(|corner| marked[corner.index()]);
             let active: Vec<bool> = topology.triangles().iter().map(is_marked).collect();
@@ -71,18 +72,13 @@ pub(super) fn collisions(
                 .filter(|&triangle| active[triangle])
                 .map(|triangle| {
                     let mut out = Vec::new();
-                    let region = motion.swept_box(&topology.triangles()[triangle], margin);
-                    tree.query(&region, |other| {
+                    tree.query(&boxes.triangles()[triangle], |other| {
                         // Two active triangles are met from the smaller one.
                         if other == triangle || (active[other] && other < triangle) {
                             return;
                         }
                         let (a, b) = (TriangleId::new(triangle), TriangleId::new(other));
-                        ownership.for_each_pair(topology, a, b, |pair| {
-                            if pair.boxes_meet(topology, motion, margin) {
-                                examine(pair, &mut out);
-                            }
-                        });
+                        boxes.for_each_pair(topology, ownership, a, b, |pair| examine(pair, &mut out));
                     });
                     out
                 })

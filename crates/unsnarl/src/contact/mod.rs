@@ -22,6 +22,7 @@ mod report;
 mod repulsion;
 mod response;
 mod rules;
+mod scene;
 mod settings;
 mod symmetric;
 #[cfg(test)]
@@ -31,10 +32,11 @@ pub use mesh::ContactMesh;
 pub use proximity::{Proximity, find_proximities};
 pub use report::ContactReport;
 pub use rules::{OrdinaryRules, PairRules, Rule};
+pub use scene::{ContactScene, ObstacleMesh, Proposal};
 pub use settings::{ContactSettings, ZoneMotion};
 
 use crate::geometry::bvh::Bvh;
-use crate::geometry::ccd::{Motion, candidates};
+use crate::geometry::ccd::{Motion, SweptBoxes};
 use crate::geometry::{DVec3, VertexId};
 
 /// All that a step of contact looks at. Slices hold one item per vertex of the mesh.
@@ -82,9 +84,9 @@ pub struct Workspace {
 const REFITS_PER_BUILD: u32 = 200;
 
 impl Workspace {
-    /// The tree over all triangles, fitted to a motion.
-    fn fitted(&mut self, mesh: &ContactMesh, motion: Motion, margin: f64) -> &Bvh {
-        let boxes = candidates::triangle_boxes(mesh.topology(), motion, margin);
+    /// The tree over all triangles, fitted to the boxes of a motion.
+    fn fitted(&mut self, boxes: &SweptBoxes) -> &Bvh {
+        let boxes = boxes.triangles();
         let usable = self.refits < REFITS_PER_BUILD;
         let tree = match self.tree.take() {
             Some(mut tree) if usable && tree.item_count() == boxes.len() => {
@@ -94,7 +96,7 @@ impl Workspace {
             }
             _ => {
                 self.refits = 0;
-                Bvh::build(&boxes)
+                Bvh::build(boxes)
             }
         };
         self.tree.insert(tree)
