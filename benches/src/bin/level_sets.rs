@@ -11,7 +11,7 @@ use std::process::Command;
 use std::time::Instant;
 use unsnarl_geometry::{DVec3, TriMesh};
 use unsnarl_volume::LevelSet;
-use unsnarl_volume::level_set::{Beyond, MeshSettings};
+use unsnarl_volume::level_set::{Beyond, MeshSettings, Stroke, Tool};
 
 const USAGE: &str = "usage: level_sets [build] [growth] [stroke]   (all of them by default)";
 const BODIES: [(&str, &str); 3] = [
@@ -22,6 +22,7 @@ const BODIES: [(&str, &str); 3] = [
 const RUNS: usize = 3;
 const QUERY_RUNS: usize = 7;
 const THREADS: usize = 2;
+const STROKE_COUNT: usize = 100;
 const QUERY_COUNT: usize = 2_000_000;
 
 fn main() {
@@ -246,7 +247,38 @@ fn memory_growth() {
     println!("memory grows as n^{slope:.3}");
 }
 
-fn stroke() {}
+/// Strokes of radius 20 voxels on a model 2,000 voxels across, against building the model.
+fn stroke() {
+    println!("\nA sculpting stroke of radius 20 voxels on the bunny at 2000 voxels across, distances restored");
+    let mesh = load(BODIES[0].1);
+    let settings = settings(&mesh, 2000);
+    let (build, mut level_set) = best_build(&mesh, &settings);
+    let mut milliseconds = Vec::new();
+    for number in 0..STROKE_COUNT {
+        let Some(center) = level_set.closest_point(mesh.positions[number * 12_961 % mesh.positions.len()]) else {
+            continue;
+        };
+        let tool = if number % 2 == 0 { Tool::Raise } else { Tool::Lower };
+        let radius = 20.0 * settings.spacing;
+        let start = Instant::now();
+        level_set.sculpt(&Stroke { tool, center, radius, strength: settings.spacing });
+        milliseconds.push(start.elapsed().as_secs_f64() * 1e3);
+    }
+    milliseconds.sort_by(f64::total_cmp);
+    let median = milliseconds[milliseconds.len() / 2];
+    println!(
+        "build {:.0} ms; stroke: median {median:.2} ms, best {:.2} ms, worst {:.2} ms; build over median stroke {:.0}",
+        build * 1e3,
+        milliseconds[0],
+        milliseconds[milliseconds.len() - 1],
+        build * 1e3 / median
+    );
+    println!(
+        "one frame at 60 Hz is 16.7 ms: {} of {} strokes fit",
+        milliseconds.iter().filter(|ms| **ms < 16.7).count(),
+        milliseconds.len()
+    );
+}
 
 struct Peer {
     build: f64,

@@ -28,6 +28,7 @@ struct Cli {
 enum Command {
     Check(commands::check::Flags),
     Fix(commands::fix::Flags),
+    Levelset(commands::levelset::Flags),
     Make(commands::make::Flags),
     Sim(commands::sim::Flags),
     Export(commands::export::Flags),
@@ -48,6 +49,7 @@ fn run(command: &Command, session: &Session) -> Result<ExitCode, Failure> {
     match command {
         Command::Check(flags) => commands::check::run(flags, session),
         Command::Fix(flags) => commands::fix::run(flags, session),
+        Command::Levelset(flags) => commands::levelset::run(flags, session),
         Command::Make(flags) => commands::make::run(flags, session),
         Command::Sim(flags) => commands::sim::run(flags, session),
         Command::Export(flags) => commands::export::run(flags, session),

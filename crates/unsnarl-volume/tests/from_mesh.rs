@@ -7,7 +7,7 @@ mod shapes;
 use shapes::{Random, brute_force_distance, cuboid, shared, sphere, torus};
 use unsnarl_geometry::{DVec3, TriMesh};
 use unsnarl_volume::grid::BlockState;
-use unsnarl_volume::level_set::{Beyond, Extent, MeshError, MeshSettings, winding_number};
+use unsnarl_volume::level_set::{Beyond, Extent, InnerSheets, MeshError, MeshSettings, winding_number};
 use unsnarl_volume::{BlockWidth, LevelSet};
 
 /// Every `stride`-th stored sample: distance by brute force below the half width, side by the winding number.
@@ -74,7 +74,40 @@ fn bodies_that_overlap_are_inside_where_any_of_them_is() {
     let mut mesh = sphere(DVec3::ZERO, 1.0, 16);
     mesh.append(&sphere(DVec3::new(0.9, 0.1, 0.0), 0.8, 14));
     mesh.append(&cuboid(DVec3::splat(-0.4), DVec3::new(2.0, 0.3, 0.3)));
-    assert_exact(&mesh, &MeshSettings::with_spacing(0.05), 61);
+    let settings = MeshSettings { inner_sheets: InnerSheets::Keep, ..MeshSettings::with_spacing(0.05) };
+    assert_exact(&mesh, &settings, 61);
+}
+
+#[test]
+fn inside_an_overlap_distances_go_past_the_inner_sheets() {
+    let [a, b] = [DVec3::ZERO, DVec3::new(1.0, 0.0, 0.0)];
+    let mut mesh = sphere(a, 1.0, 60);
+    mesh.append(&sphere(b, 1.0, 60));
+    let spacing = 0.04;
+    let settings = MeshSettings { half_width: 6.0, ..MeshSettings::with_spacing(spacing) };
+    let body = LevelSet::from_mesh(&mesh, &settings).unwrap();
+    let neck = 0.75_f64.sqrt();
+    let exact = |p: DVec3| {
+        let [from_a, from_b] = [p.distance(a) - 1.0, p.distance(b) - 1.0];
+        let around = DVec3::new(0.5, neck * p.y / p.y.hypot(p.z), neck * p.z / p.y.hypot(p.z));
+        // Inside, the nearest point of a sphere counts if it is not within the other; else the edge where they meet.
+        let foot_a = p.normalize();
+        let foot_b = b + (p - b).normalize();
+        let [out_a, out_b] = [foot_a.distance(b) >= 1.0, foot_b.distance(a) >= 1.0];
+        let mut nearest = p.distance(around);
+        nearest = if out_a { nearest.min(from_a.abs()) } else { nearest };
+        nearest = if out_b { nearest.min(from_b.abs()) } else { nearest };
+        if from_a.min(from_b) < 0.0 { -nearest } else { nearest }
+    };
+    let mut random = Random(31);
+    for _ in 0..4000 {
+        let point = random.point(DVec3::new(-1.1, -1.1, -1.1), DVec3::new(2.1, 1.1, 1.1));
+        let exact = exact(point);
+        if exact.abs() < 4.0 * spacing {
+            assert!((body.value(point) - exact).abs() < spacing, "{point}: {} for {exact}", body.value(point));
+        }
+    }
+    assert!(body.value(DVec3::new(0.02, 0.0, 0.0)) < -5.9 * spacing);
 }
 
 #[test]

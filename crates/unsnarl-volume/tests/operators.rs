@@ -7,7 +7,7 @@ mod shapes;
 use shapes::{Random, cuboid, sphere, torus};
 use unsnarl_geometry::{Aabb, DVec3};
 use unsnarl_volume::grid::BlockState;
-use unsnarl_volume::level_set::{Csg, Doubling, Extraction, MeshSettings, Reinitialization, Stroke, Tool};
+use unsnarl_volume::level_set::{Csg, Doubling, Extraction, InnerSheets, MeshSettings, Reinitialization, Stroke, Tool};
 use unsnarl_volume::{BlockWidth, Frame, LevelSet};
 
 fn ball(center: DVec3, radius: f64, spacing: f64) -> LevelSet {
@@ -201,7 +201,7 @@ fn raise_and_lower_move_the_surface_by_the_hat_and_leave_the_rest_alone() {
         let stroke = Stroke { tool, center: DVec3::Z, radius: 0.4, strength: 0.06 };
         after.sculpt(&stroke);
         let tip = after.ray(2.0 * DVec3::Z, -DVec3::Z, 3.0).unwrap();
-        assert!((tip.point.z - 1.0 - sign * 0.06).abs() < 0.004, "{tool:?}: {}", tip.point.z);
+        assert!((tip.point.z - 1.0 - sign * 0.06).abs() < 0.008, "{tool:?}: {}", tip.point.z);
         let mut random = Random(2);
         for _ in 0..3000 {
             let point = random.point(DVec3::splat(-1.1), DVec3::splat(1.1));
@@ -264,7 +264,8 @@ fn refinement_keeps_the_surface_and_halves_the_spacing() {
 fn sheets_inside_an_overlap_vanish_when_distances_are_restored() {
     let mut mesh = sphere(DVec3::ZERO, 1.0, 40);
     mesh.append(&sphere(DVec3::new(1.0, 0.0, 0.0), 1.0, 40));
-    let mut body = LevelSet::from_mesh(&mesh, &MeshSettings::with_spacing(0.04)).unwrap();
+    let settings = MeshSettings { inner_sheets: InnerSheets::Keep, ..MeshSettings::with_spacing(0.04) };
+    let mut body = LevelSet::from_mesh(&mesh, &settings).unwrap();
     body.reinitialize(Reinitialization::FastSweeping);
     assert!(body.value(DVec3::new(0.02, 0.0, 0.0)) <= -0.1, "{}", body.value(DVec3::new(0.02, 0.0, 0.0)));
 }

@@ -3,6 +3,7 @@
 pub mod check;
 pub mod export;
 pub mod fix;
+pub mod levelset;
 pub mod make;
 pub mod sim;
 pub mod studio;

@@ -8,8 +8,9 @@
 //! the half width; sheets that separate inside from inside vanish.
 
 use super::LevelSet;
+use super::eikonal::fast_sweeping::{Known, Order};
 use super::eikonal::{fast_marching, fast_sweeping, pde};
-use crate::grid::{Background, BlockCoordinates, BlockGrid, BlockSlot, Halo, Side};
+use crate::grid::{Background, BlockCoordinates, BlockGrid, BlockSlot, BlockWidth, Halo, Side};
 use rayon::prelude::*;
 use std::collections::BTreeSet;
 
@@ -30,7 +31,7 @@ impl LevelSet {
     pub fn reinitialize(&mut self, method: Reinitialization) {
         self.far = None;
         let all: Vec<BlockCoordinates> = self.grid.blocks().to_vec();
-        self.restore(&all, method);
+        self.restore(&all, method, Trust::Interface);
     }
 
     /// Widens or narrows the band.
@@ -56,14 +57,22 @@ impl LevelSet {
             }
             Reinitialization::FastSweeping | Reinitialization::FifthOrder => {
                 let reach = (half_width / self.frame.spacing).ceil() as i32 + 1;
-                let seeds: Vec<BlockCoordinates> = self.grid.blocks().to_vec();
-                let needed = blocks_in_reach(&self.grid, &seeds, reach, |value| value.abs() < known);
-                needed.into_iter().for_each(|block| {
+                let blocks: Vec<BlockCoordinates> = self.grid.blocks().to_vec();
+                let corrected = self.corrected(&blocks, Trust::Interface);
+                let boxes: Vec<_> = corrected.into_iter().flatten().filter_map(|block| block.interface).collect();
+                for block in blocks_around(self.grid.width(), &boxes, reach) {
                     self.grid.store(block);
-                });
+                }
                 let slots = all_slots(&self.grid);
                 let rounds = rounds(&self.grid, reach);
-                fast_sweeping::sweep(&mut self.grid, &slots, self.frame.spacing, rounds, known);
+                fast_sweeping::sweep(
+                    &mut self.grid,
+                    &slots,
+                    self.frame.spacing,
+                    rounds,
+                    Known::Below(known),
+                    Order::Sweeps,
+                );
                 if method == Reinitialization::FifthOrder {
                     pde::relax(&mut self.grid, self.frame.spacing, 2 * reach as usize, known);
                 }
@@ -73,71 +82,81 @@ impl LevelSet {
     }
 
     /// Makes the function a distance again within some blocks and those that the band reaches from them.
-    pub(super) fn restore(&mut self, blocks: &[BlockCoordinates], method: Reinitialization) {
+    pub(super) fn restore(&mut self, blocks: &[BlockCoordinates], method: Reinitialization, trust: Trust) {
         let spacing = self.frame.spacing;
         let reach = (self.half_width / spacing).ceil() as i32 + 1;
-        let corrected = self.corrected_interfaces(blocks);
-        let needed = blocks_in_reach(&self.grid, blocks, reach, |_| true);
         let rounds = rounds(&self.grid, reach);
-        let mut slots = Vec::new();
-        for (block, samples) in blocks.iter().zip(corrected) {
-            let Some(samples) = samples else { continue };
-            let slot = self.grid.slot(*block).expect("blocks to restore are stored");
-            self.grid.block_mut(slot).copy_from_slice(&samples);
+        let corrected = self.corrected(blocks, trust);
+        let mut slots = Vec::with_capacity(blocks.len());
+        let mut known = Vec::with_capacity(blocks.len());
+        let mut boxes = Vec::with_capacity(blocks.len());
+        for (block, corrected) in blocks.iter().zip(corrected) {
+            let (Some(corrected), Some(slot)) = (corrected, self.grid.slot(*block)) else { continue };
+            self.grid.block_mut(slot).copy_from_slice(&corrected.samples);
             slots.push(slot);
+            known.push(corrected.known);
+            boxes.extend(corrected.interface);
         }
-        for block in needed {
+        for block in blocks_around(self.grid.width(), &boxes, reach) {
             if self.grid.slot(block).is_none() {
                 slots.push(self.grid.store(block));
+                known.push(vec![false; self.grid.width().volume()]);
             }
         }
+        let order = if trust == Trust::Neighborhood { Order::Front } else { Order::Sweeps };
+        let touched: Vec<BlockCoordinates> = slots.iter().map(|slot| self.grid.blocks()[slot.index()]).collect();
         match method {
             Reinitialization::FastMarching => {
                 let edge = self.grid.background().outside;
                 fast_marching::march(&mut self.grid, spacing, |value| value.abs() < edge);
             }
             Reinitialization::FastSweeping => {
-                fast_sweeping::sweep(&mut self.grid, &slots, spacing, rounds, 0.0);
+                fast_sweeping::sweep(&mut self.grid, &slots, spacing, rounds, Known::Masks(&known), order);
             }
             Reinitialization::FifthOrder => {
-                fast_sweeping::sweep(&mut self.grid, &slots, spacing, rounds, 0.0);
+                fast_sweeping::sweep(&mut self.grid, &slots, spacing, rounds, Known::Masks(&known), order);
                 pde::relax(&mut self.grid, spacing, 2 * reach as usize, 0.0);
             }
         }
-        let touched: Vec<BlockCoordinates> = slots.iter().map(|slot| self.grid.blocks()[slot.index()]).collect();
         self.release_empty(Some(&touched));
     }
 
-    /// New samples for blocks: beside a change of sign, the value over the slope; elsewhere, the half width.
-    fn corrected_interfaces(&self, blocks: &[BlockCoordinates]) -> Vec<Option<Vec<f32>>> {
+    /// New samples for blocks: where the function can be trusted, the value over the slope; elsewhere, the half width.
+    fn corrected(&self, blocks: &[BlockCoordinates], trust: Trust) -> Vec<Option<Corrected>> {
         let grid = &self.grid;
         let edge = grid.background().outside;
         let spacing = self.frame.spacing as f32;
-        blocks
-            .par_iter()
-            .map_init(
-                || Halo::new(grid, 1),
-                |halo, &block| {
-                    grid.slot(block)?;
-                    halo.load(grid, block);
-                    let width = grid.width().samples();
-                    let mut samples = Vec::with_capacity(width.pow(3));
-                    for z in 0..width {
-                        for y in 0..width {
-                            let row = halo.place([0, y, z]);
-                            samples.extend((row..row + width).map(|place| {
-                                let value = halo.values()[place];
-                                match interface_slope(halo.values(), place, halo.strides(), spacing) {
-                                    Some(slope) => (value / slope).clamp(-0.999 * edge, 0.999 * edge),
-                                    None => edge.copysign(value),
-                                }
-                            }));
+        let width = grid.width().samples();
+        let correct = |halo: &mut Halo<f32>, block: BlockCoordinates| {
+            grid.slot(block)?;
+            halo.load(grid, block);
+            let first = block.map(|b| grid.width().first_sample(b));
+            let mut corrected = Corrected {
+                samples: Vec::with_capacity(width.pow(3)),
+                known: Vec::with_capacity(width.pow(3)),
+                interface: None,
+            };
+            for z in 0..width {
+                for y in 0..width {
+                    let row = halo.place([0, y, z]);
+                    for x in 0..width {
+                        let value = halo.values()[row + x];
+                        let slope = Slope::at(halo.values(), row + x, halo.strides(), edge);
+                        let known = slope.crossed || (trust == Trust::Neighborhood && slope.whole);
+                        let fresh =
+                            if known { value * spacing / slope.size.max(1e-3 * spacing) } else { edge.copysign(value) };
+                        if slope.crossed {
+                            corrected.include([first[0] + x as i32, first[1] + y as i32, first[2] + z as i32]);
                         }
+                        let limit = if slope.crossed { 0.999 * edge } else { edge };
+                        corrected.samples.push(fresh.clamp(-limit, limit));
+                        corrected.known.push(known);
                     }
-                    Some(samples)
-                },
-            )
-            .collect()
+                }
+            }
+            Some(corrected)
+        };
+        blocks.par_iter().with_min_len(4).map_init(|| Halo::new(grid, 1), |halo, &block| correct(halo, block)).collect()
     }
 
     /// Releases stored blocks without a sample in the band: all, or those among the given ones.
@@ -159,65 +178,65 @@ impl LevelSet {
     }
 }
 
-/// The slope at a sample that has a neighbour of the other sign: central differences, or the steepest where those
-/// vanish on a kink.
-fn interface_slope(values: &[f32], place: usize, strides: [usize; 3], spacing: f32) -> Option<f32> {
-    let here = values[place];
-    let mut crossed = false;
-    let (mut central_squared, mut steepest_squared) = (0.0, 0.0);
-    for stride in strides {
-        let [below, above] = [values[place - stride], values[place + stride]];
-        crossed |= (below < 0.0) != (here < 0.0) || (above < 0.0) != (here < 0.0);
-        let central = 0.5 * (above - below);
-        let steepest = (above - here).abs().max((here - below).abs());
-        central_squared += central * central;
-        steepest_squared += steepest * steepest;
-    }
-    if !crossed {
-        return None;
-    }
-    let squared = if central_squared < 0.25 * steepest_squared { steepest_squared } else { central_squared };
-    Some((squared.sqrt() / spacing).max(1e-3))
+/// Which samples keep their value over the slope, and which are found anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Trust {
+    /// Those beside a change of sign: for any function.
+    Interface,
+    /// Those whose neighbours all lie in the band: for a distance that was bent gently.
+    Neighborhood,
 }
 
-/// Blocks within `reach` samples of those samples of the given blocks that count.
-fn blocks_in_reach(
-    grid: &BlockGrid<f32>,
-    blocks: &[BlockCoordinates],
-    reach: i32,
-    counts: impl Fn(f32) -> bool + Sync,
-) -> BTreeSet<BlockCoordinates> {
-    let width = grid.width();
-    let boxes: Vec<Option<([i32; 3], [i32; 3])>> = blocks
-        .par_iter()
-        .map_init(
-            || Halo::new(grid, 1),
-            |halo, &block| {
-                grid.slot(block)?;
-                halo.load(grid, block);
-                let (mut low, mut high) = ([i32::MAX; 3], [i32::MIN; 3]);
-                for place in 0..width.volume() {
-                    let local = width.local(place);
-                    let at = halo.place(local);
-                    let value = halo.values()[at];
-                    let crossed = halo.strides().iter().any(|&stride| {
-                        (halo.values()[at - stride] < 0.0) != (value < 0.0)
-                            || (halo.values()[at + stride] < 0.0) != (value < 0.0)
-                    });
-                    if crossed && counts(value) {
-                        for axis in 0..3 {
-                            let sample = width.first_sample(block[axis]) + local[axis] as i32;
-                            low[axis] = low[axis].min(sample);
-                            high[axis] = high[axis].max(sample);
-                        }
-                    }
-                }
-                (low[0] <= high[0]).then_some((low, high))
-            },
-        )
-        .collect();
+/// A block with its slopes divided out.
+struct Corrected {
+    samples: Vec<f32>,
+    known: Vec<bool>,
+    /// The box of the samples beside a change of sign.
+    interface: Option<([i32; 3], [i32; 3])>,
+}
+
+impl Corrected {
+    fn include(&mut self, sample: [i32; 3]) {
+        let (low, high) = self.interface.get_or_insert((sample, sample));
+        for axis in 0..3 {
+            low[axis] = low[axis].min(sample[axis]);
+            high[axis] = high[axis].max(sample[axis]);
+        }
+    }
+}
+
+struct Slope {
+    /// Whether a neighbour has the other sign.
+    crossed: bool,
+    /// Whether the sample and its neighbours lie in the band.
+    whole: bool,
+    /// Per sample: central differences, or the steepest where those vanish on a kink.
+    size: f32,
+}
+
+impl Slope {
+    fn at(values: &[f32], place: usize, strides: [usize; 3], edge: f32) -> Self {
+        let here = values[place];
+        let (mut crossed, mut whole) = (false, here.abs() < edge);
+        let (mut central_squared, mut steepest_squared) = (0.0, 0.0);
+        for stride in strides {
+            let [below, above] = [values[place - stride], values[place + stride]];
+            crossed |= (below < 0.0) != (here < 0.0) || (above < 0.0) != (here < 0.0);
+            whole &= below.abs() < edge && above.abs() < edge;
+            let central = 0.5 * (above - below);
+            let steepest = (above - here).abs().max((here - below).abs());
+            central_squared += central * central;
+            steepest_squared += steepest * steepest;
+        }
+        let squared: f32 = if central_squared < 0.25 * steepest_squared { steepest_squared } else { central_squared };
+        Self { crossed, whole: whole && central_squared >= 0.25 * steepest_squared, size: squared.sqrt() }
+    }
+}
+
+/// Blocks within `reach` samples of some boxes of samples.
+fn blocks_around(width: BlockWidth, boxes: &[([i32; 3], [i32; 3])], reach: i32) -> BTreeSet<BlockCoordinates> {
     let mut needed = BTreeSet::new();
-    for (low, high) in boxes.into_iter().flatten() {
+    for (low, high) in boxes {
         let first = low.map(|c| width.split(c - reach).0);
         let last = high.map(|c| width.split(c + reach).0);
         for z in first[2]..=last[2] {
@@ -235,5 +254,5 @@ fn all_slots(grid: &BlockGrid<f32>) -> Vec<BlockSlot> {
 
 /// Enough rounds for news to cross the band block by block, and back around a corner.
 fn rounds(grid: &BlockGrid<f32>, reach: i32) -> usize {
-    2 + 2 * (reach as usize).div_ceil(grid.width().samples())
+    4 + 4 * (reach as usize).div_ceil(grid.width().samples())
 }

@@ -37,7 +37,7 @@ impl LevelSet {
     ///
     /// Exact where the offset surface has no new edges; in steps no longer than the band allows.
     pub fn offset(&mut self, distance: f64) -> Result<(), FlowError> {
-        let longest = self.half_width - 1.5 * self.frame.spacing;
+        let longest = self.half_width - 2.0 * self.frame.spacing;
         let count = step_count("an offset", distance, distance.abs() / longest.max(0.25 * self.frame.spacing))?;
         for _ in 0..count {
             let by = (distance / count as f64) as f32;

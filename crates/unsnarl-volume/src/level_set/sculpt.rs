@@ -8,6 +8,7 @@
 //! touched, not with the model. (The centre rises with the surface, and the reach with it.)
 //! Departs: the hat is `(1 - r^2)^2`, smooth at its rim and its tip, so that a stroke leaves no ridge.
 
+use super::band::Trust;
 use super::{LevelSet, Reinitialization};
 use crate::grid::{BlockCoordinates, BlockSlot};
 use rayon::prelude::*;
@@ -75,7 +76,7 @@ impl LevelSet {
 
     /// Moves the surface along its normal, in steps short enough for the band; the centre moves along.
     fn press(&mut self, stroke: &Stroke, outward: f64) {
-        let longest = (self.half_width - 1.5 * self.frame.spacing).max(0.25 * self.frame.spacing);
+        let longest = (self.half_width - 2.0 * self.frame.spacing).max(0.25 * self.frame.spacing);
         let count = (outward.abs() / longest).ceil().clamp(1.0, 10_000.0);
         let edge = self.grid.background().outside;
         let normal = self.normal(stroke.center).unwrap_or(DVec3::ZERO);
@@ -94,7 +95,8 @@ impl LevelSet {
                         let local = width.local(place);
                         let sample = [0, 1, 2].map(|axis| first[axis] + local[axis] as i32);
                         let by = outward / count * stroke.hat(frame.position(sample));
-                        (value - by as f32).clamp(-edge, edge)
+                        // Beyond the band nothing is known, so nothing is moved.
+                        if value.abs() >= edge { value } else { (value - by as f32).clamp(-edge, edge) }
                     };
                     samples.map(value).collect()
                 })
@@ -107,10 +109,11 @@ impl LevelSet {
     }
 
     fn restore_around(&mut self, stroke: &Stroke) {
-        let reached = self.half_width + self.frame.spacing;
+        // Beyond the rim nothing moved; within a sample of it, the hat is all but flat.
+        let reached = self.frame.spacing;
         let blocks: Vec<BlockCoordinates> =
             self.slots_near(stroke, reached).into_iter().map(|slot| self.grid.blocks()[slot.index()]).collect();
-        self.restore(&blocks, Reinitialization::FastSweeping);
+        self.restore(&blocks, Reinitialization::FastSweeping, Trust::Neighborhood);
     }
 
     /// The stored blocks within the radius and a margin of the centre.

@@ -1,56 +1,73 @@
 //! Fast sweeping across blocks: each block is swept in eight directions against its neighbours' latest values.
 //!
-//! Blocks of one colour (the parity of their coordinates) do not touch, so they are swept in parallel; colours follow
-//! one another, as in domain decomposition. A block is swept again only if a neighbour changed. (Bridson 2003, 6.1, the
-//! coupled alternative)
+//! All blocks are swept in parallel against the values of the round before, as in domain decomposition; a block is swept
+//! again only if a neighbour changed at their common face. (Bridson 2003, 6.1, the coupled alternative)
 //!
-//! Guarantees: first order; the result does not depend on threads. Samples beside a change of sign are never touched.
+//! Guarantees: first order; the result does not depend on threads; samples that are known are never touched.
 
 use super::godunov;
 use crate::grid::{BlockGrid, BlockSlot, Halo};
 use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+
+/// Which samples the sweeps leave alone, besides those beside a change of sign.
+#[derive(Clone, Copy, Debug)]
+pub enum Known<'a> {
+    /// Those nearer than this.
+    Below(f32),
+    /// For each block given, its samples that are known.
+    Masks(&'a [Vec<bool>]),
+}
+
+/// How a block is worked through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// In eight sweeps over all samples: when most of them are to be found.
+    Sweeps,
+    /// From a list of samples whose neighbours changed: when few are.
+    Front,
+}
 
 /// Lowers distances in the given blocks until they settle or `rounds` are over; nothing rises, signs stay.
 ///
-/// Samples nearer than `known` and samples that have a neighbour of the other sign are taken as known. Blocks not listed are boundary values.
-pub fn sweep(grid: &mut BlockGrid<f32>, slots: &[BlockSlot], spacing: f64, rounds: usize, known: f32) {
-    let mut colors: [Vec<BlockSlot>; 8] = Default::default();
-    for &slot in slots {
-        let parity = grid.blocks()[slot.index()].map(|c| (c & 1) as usize);
-        colors[parity[0] + 2 * parity[1] + 4 * parity[2]].push(slot);
-    }
-    let mut waiting = vec![false; grid.blocks().len()];
-    for &slot in slots {
-        waiting[slot.index()] = true;
-    }
-    let listed = waiting.clone();
+/// Blocks not listed are boundary values.
+pub fn sweep(
+    grid: &mut BlockGrid<f32>,
+    slots: &[BlockSlot],
+    spacing: f64,
+    rounds: usize,
+    known: Known<'_>,
+    order: Order,
+) {
+    let mut waiting: Vec<usize> = (0..slots.len()).collect();
+    let mut number_of: FxHashMap<u32, usize> = FxHashMap::default();
+    number_of.extend(slots.iter().enumerate().map(|(number, slot)| (slot.0, number)));
+    let tolerance = spacing as f32 * if order == Order::Front { 5e-3 } else { 1e-4 };
     for _ in 0..rounds {
-        let mut any = false;
-        for color in &colors {
-            let due: Vec<BlockSlot> = color.iter().copied().filter(|slot| waiting[slot.index()]).collect();
-            let swept: Vec<Option<Vec<f32>>> = due
-                .par_iter()
-                .with_min_len(4)
-                .map_init(|| BlockSweep::new(grid, spacing, known), |sweep, &slot| sweep.run(grid, slot))
-                .collect();
-            for (slot, samples) in due.into_iter().zip(swept) {
-                waiting[slot.index()] = false;
-                let Some(samples) = samples else { continue };
-                any = true;
-                for touched in changed_neighbors(grid, slot, &samples) {
-                    waiting[touched.index()] = listed[touched.index()];
-                }
-                grid.block_mut(slot).copy_from_slice(&samples);
-            }
+        let swept: Vec<Option<Vec<f32>>> = waiting
+            .par_iter()
+            .with_min_len(4)
+            .map_init(
+                || BlockSweep::new(grid, spacing),
+                |sweep, &number| sweep.run(grid, slots[number], (number, known), order),
+            )
+            .collect();
+        let mut touched = Vec::new();
+        for (&number, samples) in waiting.iter().zip(swept) {
+            let Some(samples) = samples else { continue };
+            let changed = changed_neighbors(grid, slots[number], &samples, tolerance);
+            touched.extend(changed.iter().filter_map(|slot| number_of.get(&slot.0)));
+            grid.block_mut(slots[number]).copy_from_slice(&samples);
         }
-        if !any {
-            break;
-        }
+        touched.sort_unstable();
+        touched.dedup();
+        waiting = touched;
     }
 }
 
-/// The stored neighbours across faces whose boundary values differ between the block and its new samples.
-fn changed_neighbors(grid: &BlockGrid<f32>, slot: BlockSlot, samples: &[f32]) -> Vec<BlockSlot> {
+/// The stored neighbours across faces whose boundary values differ by more than a tolerance between the block and its
+/// new samples.
+fn changed_neighbors(grid: &BlockGrid<f32>, slot: BlockSlot, samples: &[f32], tolerance: f32) -> Vec<BlockSlot> {
     let width = grid.width().samples();
     let strides = [1, width, width * width];
     let before = grid.block(slot);
@@ -62,7 +79,7 @@ fn changed_neighbors(grid: &BlockGrid<f32>, slot: BlockSlot, samples: &[f32]) ->
             let start = end * strides[axis];
             let differs = (0..width * width).any(|i| {
                 let place = start + i % width * first + i / width * second;
-                before[place] != samples[place]
+                (before[place] - samples[place]).abs() > tolerance
             });
             let mut next = block;
             next[axis] += by;
@@ -79,45 +96,71 @@ struct BlockSweep {
     halo: Halo<f32>,
     distances: Vec<f32>,
     free: Vec<bool>,
+    front: Vec<u32>,
+    next_front: Vec<u32>,
+    queued: Vec<bool>,
     width: usize,
     spacing: f32,
-    known: f32,
 }
 
 impl BlockSweep {
-    fn new(grid: &BlockGrid<f32>, spacing: f64, known: f32) -> Self {
+    fn new(grid: &BlockGrid<f32>, spacing: f64) -> Self {
         let halo = Halo::new(grid, 1);
         let count = halo.values().len();
         let width = grid.width().samples();
-        Self { halo, distances: vec![0.0; count], free: vec![false; count], width, spacing: spacing as f32, known }
+        Self {
+            halo,
+            distances: vec![0.0; count],
+            free: vec![false; count],
+            front: Vec::new(),
+            next_front: Vec::new(),
+            queued: vec![false; count],
+            width,
+            spacing: spacing as f32,
+        }
     }
 
     /// The block's new samples, or `None` if nothing changed.
-    fn run(&mut self, grid: &BlockGrid<f32>, slot: BlockSlot) -> Option<Vec<f32>> {
+    fn run(
+        &mut self,
+        grid: &BlockGrid<f32>,
+        slot: BlockSlot,
+        (number, known): (usize, Known<'_>),
+        order: Order,
+    ) -> Option<Vec<f32>> {
         self.halo.load(grid, grid.blocks()[slot.index()]);
         let values = self.halo.values();
         for (distance, value) in self.distances.iter_mut().zip(values) {
             *distance = value.abs();
         }
         let strides = self.halo.strides();
+        let crossed = |place: usize| {
+            let inside = values[place] < 0.0;
+            strides.iter().any(|&s| (values[place - s] < 0.0) != inside || (values[place + s] < 0.0) != inside)
+        };
         let mut any_free = false;
-        for z in 0..self.width {
-            for y in 0..self.width {
-                let row = self.halo.place([0, y, z]);
-                for place in row..row + self.width {
-                    let inside = values[place] < 0.0;
-                    let known = values[place].abs() < self.known
-                        || strides
-                            .iter()
-                            .any(|&s| (values[place - s] < 0.0) != inside || (values[place + s] < 0.0) != inside);
-                    self.free[place] = !known;
-                    any_free |= !known;
-                }
+        for row_number in 0..self.width * self.width {
+            let row = self.halo.place([0, row_number % self.width, row_number / self.width]);
+            for x in 0..self.width {
+                let free = match known {
+                    Known::Masks(masks) => !masks[number][row_number * self.width + x],
+                    Known::Below(limit) => values[row + x].abs() >= limit && !crossed(row + x),
+                };
+                self.free[row + x] = free;
+                any_free |= free;
             }
         }
         if !any_free {
             return None;
         }
+        let changed = match order {
+            Order::Sweeps => self.sweep_all(strides),
+            Order::Front => self.advance_front(strides),
+        };
+        changed.then(|| self.signed_block())
+    }
+
+    fn sweep_all(&mut self, strides: [usize; 3]) -> bool {
         let mut changed = false;
         for direction in 0..8 {
             let lowered = self.sweep(direction, strides);
@@ -126,13 +169,43 @@ impl BlockSweep {
                 break;
             }
         }
-        changed.then(|| self.signed_block())
+        changed
     }
 
-    fn sweep(&mut self, direction: usize, [_, stride_y, stride_z]: [usize; 3]) -> bool {
+    /// Tries every free sample once, then those beside a sample that was lowered, until none is left.
+    fn advance_front(&mut self, strides: [usize; 3]) -> bool {
+        let mut changed = false;
+        self.front.clear();
+        for row_number in 0..self.width * self.width {
+            let row = self.halo.place([0, row_number % self.width, row_number / self.width]);
+            self.front.extend((row..row + self.width).filter(|&place| self.free[place]).map(|place| place as u32));
+        }
+        while !self.front.is_empty() {
+            for &place in &self.front {
+                let place = place as usize;
+                self.queued[place] = false;
+                if !lower(&mut self.distances, place, strides, self.spacing) {
+                    continue;
+                }
+                changed = true;
+                for stride in strides {
+                    for neighbor in [place - stride, place + stride] {
+                        if self.free[neighbor] && !self.queued[neighbor] {
+                            self.queued[neighbor] = true;
+                            self.next_front.push(neighbor as u32);
+                        }
+                    }
+                }
+            }
+            std::mem::swap(&mut self.front, &mut self.next_front);
+            self.next_front.clear();
+        }
+        changed
+    }
+
+    fn sweep(&mut self, direction: usize, strides: [usize; 3]) -> bool {
         let mut lowered = false;
         let last = self.width - 1;
-        let spacing = self.spacing;
         for k in 0..self.width {
             let z = if direction & 4 == 0 { k } else { last - k };
             for j in 0..self.width {
@@ -140,21 +213,8 @@ impl BlockSweep {
                 let row = self.halo.place([0, y, z]);
                 for i in 0..self.width {
                     let place = row + if direction & 1 == 0 { i } else { last - i };
-                    let d = &self.distances;
-                    let nearest = [
-                        d[place - 1].min(d[place + 1]),
-                        d[place - stride_y].min(d[place + stride_y]),
-                        d[place - stride_z].min(d[place + stride_z]),
-                    ];
-                    let least = nearest[0].min(nearest[1]).min(nearest[2]);
-                    // No update can gain less than the spacing over the root of three.
-                    if least + 0.577 * spacing >= d[place] || !self.free[place] {
-                        continue;
-                    }
-                    let reached = godunov(nearest, spacing);
-                    if reached < d[place] {
-                        lowered |= reached < d[place] - 1e-4 * spacing;
-                        self.distances[place] = reached;
+                    if self.free[place] {
+                        lowered |= lower(&mut self.distances, place, strides, self.spacing);
                     }
                 }
             }
@@ -176,4 +236,25 @@ impl BlockSweep {
         }
         samples
     }
+}
+
+/// Lowers a sample to what its neighbours allow; whether that changed it by more than a ten-thousandth of a sample.
+#[inline]
+fn lower(distances: &mut [f32], place: usize, strides: [usize; 3], spacing: f32) -> bool {
+    let nearest = strides.map(|stride| {
+        let [below, above] = [distances[place - stride], distances[place + stride]];
+        if below < above { below } else { above }
+    });
+    let here = distances[place];
+    let least = nearest[0].min(nearest[1]).min(nearest[2]);
+    // No update can gain less than the spacing over the root of three.
+    if least + 0.577 * spacing >= here {
+        return false;
+    }
+    let reached = godunov(nearest, spacing);
+    if reached >= here {
+        return false;
+    }
+    distances[place] = reached;
+    reached < here - 1e-4 * spacing
 }

@@ -34,6 +34,8 @@ pub(super) struct Layer<'a> {
 pub(super) struct LayerSides {
     /// Blocks that are inside and not stored.
     pub(super) inside: Vec<BlockCoordinates>,
+    /// The number of stored blocks of the layer.
+    pub(super) block_count: usize,
     /// Stored blocks (by their number in the layer) where the mesh winds more than once, or backwards.
     pub(super) overlapping: Vec<u32>,
 }
@@ -59,6 +61,7 @@ impl Layer<'_> {
                 self.walk_uniform(&crossings, &row_starts, &mut sides.inside);
             }
         }
+        sides.block_count = self.blocks.len();
         sides.overlapping = (0..self.blocks.len() as u32).filter(|&block| overlapping[block as usize]).collect();
         sides
     }
