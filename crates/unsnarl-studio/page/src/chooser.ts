@@ -10,7 +10,11 @@ export type Choice =
   | { kind: "upload"; name: string; bytes: ArrayBuffer };
 
 export class Chooser {
-  constructor(private readonly choose: (choice: Choice) => void, private readonly complain: (text: string) => void) {
+  constructor(
+    private readonly choose: (choice: Choice) => void,
+    private readonly complain: (text: string) => void,
+    private readonly refresh: () => void,
+  ) {
     const input = element<HTMLInputElement>("file");
     input.addEventListener("change", () => {
       if (input.files?.[0]) void this.take(input.files[0]);
@@ -39,7 +43,9 @@ export class Chooser {
     });
   }
 
+  /** Shows the sheet; the list of files is asked for anew. */
   show(): void {
+    if (!this.isShown) this.refresh();
     document.body.dataset.chooser = "shown";
   }
 

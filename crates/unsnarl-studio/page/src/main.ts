@@ -1,7 +1,6 @@
 // The page: wires the connection, the views, the lists and the tools together. No algorithm is here.
 
 import "./style.css";
-import * as THREE from "three";
 import { Chooser, type Choice } from "./chooser";
 import { PALETTES, type Theme } from "./colours";
 import { Connection } from "./connection";
@@ -40,7 +39,7 @@ try {
 const plot = new Plot(element<HTMLCanvasElement>("plot"));
 const sidebar = new Sidebar(() => theme, (contour) => select(contour, "fly"));
 const playbar = new Playbar((number) => connection.send({ do: "frame", number }));
-const chooser = new Chooser(choose, (text) => toast(text, "bad"));
+const chooser = new Chooser(choose, (text) => toast(text, "bad"), () => connection.send({ do: "welcome" }));
 const saving = new SaveDialog((command) => connection.send(command));
 const connection = new Connection({
   open(again) {
@@ -343,4 +342,4 @@ listen([
 ]);
 setTheme(theme);
 setLook({});
-Object.assign(window, { studio: { measures, space, THREE, drawn: () => drawing.drawn, memory: () => drawing.memory() } });
+Object.assign(window, { studio: { measures, space, pins: () => frame?.arrays.pins.length ?? 0, drawn: () => drawing.drawn, memory: () => drawing.memory() } });

@@ -1,0 +1,247 @@
+// The studio as a person uses it, in headless Chromium. Usage: UNSNARL=path/to/unsnarl node --test studio.test.mjs
+
+import assert from "node:assert/strict";
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { after, before, test } from "node:test";
+import { shown, startBrowser, startStudio } from "./browser.mjs";
+
+const program = resolve(process.env.UNSNARL ?? "../../target/debug/unsnarl");
+const pictures = resolve(process.env.PICTURES ?? "../../out/studio");
+const scenes = resolve(import.meta.dirname, "../../scenes");
+const folder = mkdtempSync(join(tmpdir(), "unsnarl-folder-"));
+let studio;
+let browser;
+let page;
+const trouble = [];
+
+before(async () => {
+  mkdirSync(pictures, { recursive: true });
+  for (const name of ["closed", "bbii"]) execFileSync(program, ["make", name, "-o", join(folder, `${name}.obj`), "-q"]);
+  execFileSync(program, ["sim", join(scenes, "hanging_sheet.toml"), "-o", join(folder, "hanging"), "--set", "scene.frames=6", "--set", 'cloth.0.sheet.cells=[14,14]', "--set", "cloth.0.pin=[{vertices=[0,14]}]", "-q"]);
+  writeFileSync(join(folder, "broken.obj"), "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 9\n");
+  studio = await startStudio(program, folder);
+  browser = await startBrowser();
+  page = browser.page;
+  page.on("pageerror", (error) => trouble.push(error.message));
+  await page.goto(studio.link);
+  await page.waitForSelector("#files button");
+});
+
+after(async () => {
+  await browser?.close();
+  await studio?.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function open(name) {
+  await page.evaluate(() => delete document.body.dataset.verdict);
+  if (!(await page.isVisible("#chooser"))) await page.click("#open");
+  await page.click(`#files button:has-text("${name}")`);
+  await shown(page);
+}
+
+const picture = (name) => page.screenshot({ path: join(pictures, `${name}.png`) });
+const data = (name) => page.evaluate((own) => document.body.dataset[own], name);
+const totals = () => page.evaluate(() => Object.fromEntries([...document.querySelectorAll("#totals .total")].map((total) => [total.dataset.type, Number(total.dataset.count)])));
+const finished = () => page.waitForFunction(() => ["done", "gave-up"].includes(document.body.dataset.activity), null, { timeout: 240000 });
+
+function check(path) {
+  const run = spawnSync(program, ["check", path, "--json", "-"], { encoding: "utf8" });
+  return { status: run.status, report: JSON.parse(run.stdout) };
+}
+
+test("the empty page offers files and samples", async () => {
+  assert.equal(await data("mode"), "empty");
+  assert.ok((await page.locator("#samples button").count()) >= 7);
+  assert.equal(await page.locator("#files button").count(), 4);
+  await picture("empty");
+});
+
+for (const name of ["closed", "bbii"]) {
+  test(`${name} shows the contours that unsnarl check finds`, async () => {
+    await open(`${name}.obj`);
+    const { types, contours } = check(join(folder, `${name}.obj`)).report;
+    const { OTHER: _, ...named } = types;
+    assert.deepEqual(await totals(), named);
+    assert.equal(await page.locator("#contours li[data-contour]").count(), contours.length);
+    assert.ok(named[name.toUpperCase()] > 0);
+    assert.equal(await data("verdict"), "tangled");
+    await picture(`${name}-light`);
+  });
+}
+
+test("a click in the list flies both views to the contour", async () => {
+  await open("closed.obj");
+  const eye = () => page.evaluate(() => window.studio.space.camera.position.toArray());
+  const before = await eye();
+  await page.click("#contours li[data-contour]");
+  await page.waitForTimeout(1500);
+  assert.equal(await page.getAttribute("#contours li[data-contour]", "aria-selected"), "true");
+  assert.notDeepEqual(await eye(), before);
+  await picture("selected");
+  await page.keyboard.press("f");
+});
+
+test("untangling ends certified clean, is saved, and the file is clean", async () => {
+  await open("closed.obj");
+  await page.click("#untangle");
+  await finished();
+  assert.equal(await data("verdict"), "clean");
+  assert.deepEqual(new Set(Object.values(await totals())), new Set([0]));
+  await picture("untangled");
+  await page.click("#save");
+  await page.fill("#save-name", "fixed.obj");
+  await page.click("#save-here");
+  await page.waitForSelector(".toast:has-text('certified clean')");
+  assert.equal(check(join(folder, "fixed.obj")).status, 0);
+});
+
+test("undo gives the tangle back, redo the clean garment", async () => {
+  await page.keyboard.press("z");
+  await page.waitForFunction(() => document.body.dataset.verdict === "tangled");
+  await page.keyboard.press("Shift+Z");
+  await page.waitForFunction(() => document.body.dataset.verdict === "clean");
+});
+
+test("steps and stages go one by one", async () => {
+  await open("bbii.obj");
+  await page.click("#step");
+  await page.waitForFunction(() => document.getElementById("step-count").textContent === "1 step");
+  await page.click("#stage-step");
+  await page.waitForFunction(() => document.body.dataset.activity === "stage:move");
+  await page.click("#stage-step");
+  await page.waitForFunction(() => document.body.dataset.activity === "stage:analysis");
+});
+
+test("the report and a GLB can be downloaded, and a picture taken", async () => {
+  await page.click("#save");
+  for (const [format, start] of [["json", "{"], ["glb", "glTF"]]) {
+    const [download] = await Promise.all([page.waitForEvent("download"), page.click(`[data-download="${format}"]`)]);
+    assert.equal(readFileSync(await download.path()).subarray(0, start.length).toString(), start);
+  }
+  await page.keyboard.press("Escape");
+  const [download] = await Promise.all([page.waitForEvent("download"), page.click("#screenshot")]);
+  assert.equal(readFileSync(await download.path()).subarray(1, 4).toString(), "PNG");
+});
+
+test("cloth dragged through cloth recovers", async () => {
+  await open("closed.obj");
+  await page.click("#untangle");
+  await finished();
+  assert.equal(await data("verdict"), "clean");
+  await page.keyboard.press("d");
+  const box = await page.locator("#view3d").boundingBox();
+  const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
+  let tangled = false;
+  for (const dy of [90, -90, 180, -180]) {
+    await page.mouse.move(x, y);
+    await page.mouse.down();
+    await page.mouse.move(x, y + dy / 2);
+    await page.mouse.move(x, y + dy);
+    const seen = page.waitForFunction(() => document.body.dataset.verdict === "tangled", null, { timeout: 10000 });
+    tangled = await seen.then(() => true, () => false);
+    if (tangled) await picture("dragged");
+    await page.mouse.up();
+    await finished();
+    if (tangled) break;
+  }
+  assert.ok(tangled, "no drag made a tangle");
+  assert.equal(await data("verdict"), "clean");
+  await page.keyboard.press("l");
+});
+
+test("a vertex is pinned and unpinned", async () => {
+  await page.keyboard.press("f");
+  await page.waitForTimeout(600);
+  await page.keyboard.press("p");
+  const box = await page.locator("#view3d").boundingBox();
+  const spot = [box.x + box.width / 2, box.y + box.height / 2];
+  const pins = () => page.evaluate(() => window.studio.pins());
+  await page.mouse.click(...spot);
+  await page.waitForFunction(() => window.studio.pins() === 1);
+  await page.mouse.click(...spot);
+  await page.waitForFunction(() => window.studio.pins() === 0);
+  assert.equal(await pins(), 0);
+  await page.keyboard.press("l");
+});
+
+test("a bad file is refused with a line that says where and why", async () => {
+  await page.click("#open");
+  await page.click('#files button:has-text("broken.obj")');
+  const toast = page.locator(".toast.bad").last();
+  await toast.waitFor();
+  assert.match(await toast.textContent(), /broken\.obj.*4.*9/s);
+  await page.setInputFiles("#file", { name: "notes.txt", mimeType: "text/plain", buffer: Buffer.from("hello") });
+  await page.waitForSelector(".toast.bad:has-text('notes.txt')");
+  await picture("refused");
+  await page.keyboard.press("Escape");
+});
+
+test("an uploaded file opens", async () => {
+  await page.evaluate(() => delete document.body.dataset.verdict);
+  await page.setInputFiles("#file", { name: "mine.obj", mimeType: "text/plain", buffer: readFileSync(join(folder, "bbii.obj")) });
+  await page.waitForFunction(() => document.getElementById("name").textContent === "mine.obj");
+  await shown(page);
+  assert.equal(await data("verdict"), "tangled");
+});
+
+test("a simulation plays to its end", async () => {
+  await open("hanging");
+  assert.equal(await data("mode"), "cache");
+  await page.click("#play");
+  await page.waitForFunction(() => document.getElementById("scrub").value === "6", null, { timeout: 60000 });
+  await page.waitForFunction(() => document.getElementById("play").textContent === "Play");
+  assert.match(await page.textContent("#frame-report"), /solver iterations/);
+  await picture("playback");
+  await page.keyboard.press("ArrowLeft");
+  await page.waitForFunction(() => document.getElementById("scrub").value === "5");
+});
+
+test("dark, and a phone-wide window, fit and stay readable", async () => {
+  await open("closed.obj");
+  for (const theme of ["light", "dark"]) {
+    if ((await page.evaluate(() => document.documentElement.dataset.theme)) !== theme) await page.click("#theme");
+    for (const size of [{ width: 1280, height: 720 }, { width: 390, height: 780 }]) {
+      await page.setViewportSize(size);
+      await page.waitForTimeout(400);
+      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth), `${theme} ${size.width}`);
+      assert.ok(await page.isVisible("#untangle"));
+      await picture(`${theme}-${size.width}`);
+    }
+    const worst = await page.evaluate(leastContrast);
+    assert.ok(worst >= 4.5, `${theme}: contrast ${worst}`);
+  }
+  await page.setViewportSize({ width: 1280, height: 720 });
+});
+
+test("the page survives a restart of the studio", async () => {
+  await open("closed.obj");
+  const { port } = studio;
+  await studio.stop();
+  await page.waitForSelector("#banner:not([hidden])");
+  await picture("lost");
+  await page.evaluate(() => delete document.body.dataset.verdict);
+  studio = await startStudio(program, folder, { port });
+  await page.waitForSelector("#banner", { state: "hidden", timeout: 30000 });
+  await shown(page);
+  assert.equal(await data("verdict"), "tangled");
+});
+
+test("nothing went wrong on the page", () => assert.deepEqual(trouble, []));
+
+/** The least contrast of text against its ground; runs on the page. */
+function leastContrast() {
+  const style = getComputedStyle(document.documentElement);
+  const luminance = (name) => {
+    const short = style.getPropertyValue(name).trim();
+    const hex = short.length === 4 ? short.replace(/[0-9a-f]/gi, "$&$&") : short;
+    const [r, g, b] = [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16) / 255).map((value) => (value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const contrast = (a, b) => (Math.max(luminance(a), luminance(b)) + 0.05) / (Math.min(luminance(a), luminance(b)) + 0.05);
+  const pairs = [["--text", "--surface"], ["--quiet", "--surface"], ["--quiet", "--ground"], ["--accent-text", "--accent"], ["--red", "--surface"], ["--good", "--surface"], ["--warn", "--surface"]];
+  return Math.min(...pairs.map(([a, b]) => contrast(a, b)));
+}
