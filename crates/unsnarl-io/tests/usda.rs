@@ -175,6 +175,9 @@ fn bad_files_are_refused() {
         (LAYER.replace("0, 4, 2]", "0, 9, 2]"), FindingKind::IndexOutOfRange),
         (LAYER.replace("(2, 0.1, 0)", "(2, inf, 0)"), FindingKind::NotFinite),
         (LAYER.replace("(2, 0.1, 0)", "(2, x, 0)"), FindingKind::Syntax),
+        // A point that ended outside its brackets was once taken, and could not be written back.
+        (LAYER.replace("(2, 0.1, 0)", "(2, 0.1) 0"), FindingKind::Syntax),
+        (LAYER.replace("(2, 0.1, 0)]", "(2, 0.1, 0]"), FindingKind::Syntax),
         (LAYER.replace("metersPerUnit = 0.01", "metersPerUnit = -1"), FindingKind::Syntax),
         (LAYER.replace("\"xformOp:scale\"", "\"xformOp:shear\""), FindingKind::Syntax),
         ("#usda 1.0\n".into(), FindingKind::Empty),

@@ -95,12 +95,13 @@ impl Draft {
     }
 
     /// Joins vertices at the very same position; the first of them stays.
-    pub fn weld(&mut self) {
-        self.weld_within(&[]);
+    pub fn weld(&mut self) -> Vec<u32> {
+        self.weld_within(&[])
     }
 
     /// Joins vertices at the very same position that also have the same label; without labels, all of them.
-    pub fn weld_within(&mut self, labels: &[u32]) {
+    /// Hands out the former number of every vertex that stays.
+    pub fn weld_within(&mut self, labels: &[u32]) -> Vec<u32> {
         let mut order: Vec<u32> = (0..self.positions.len() as u32).collect();
         let key = |vertex: &u32| {
             let bits = self.positions[*vertex as usize].to_array().map(|value| (value + 0.0).to_bits());
@@ -113,10 +114,12 @@ impl Draft {
         }
         let mut renumbered = vec![0u32; self.positions.len()];
         let mut kept = Vec::new();
+        let mut former = Vec::new();
         for vertex in 0..self.positions.len() {
             if first[vertex] as usize == vertex {
                 renumbered[vertex] = kept.len() as u32;
                 kept.push(self.positions[vertex]);
+                former.push(vertex as u32);
             } else {
                 renumbered[vertex] = renumbered[first[vertex] as usize];
             }
@@ -128,6 +131,7 @@ impl Draft {
         self.positions = kept;
         self.corners.iter_mut().for_each(|corner| *corner = renumbered[*corner as usize]);
         self.places.iter_mut().for_each(|place| place.vertex = renumbered[place.vertex as usize]);
+        former
     }
 
     /// Hands out the collected places of positions.

@@ -6,7 +6,7 @@
 //! Guarantees: vertex order and face order are the file's (STL and glTF repeat vertices and are welded); numbers are
 //! written so that they read back the same; nothing is half-written; a bad file is a [`MeshFileError`] of one line,
 //! never a panic, and memory stays within a small multiple of the file's size.
-//! Does not: read animation, skins or textures.
+//! Does not: read textures; animation and skins of bodies are read by [`read_character`].
 
 mod draft;
 mod error;
@@ -29,6 +29,7 @@ pub use findings::{
     Finding, FindingKind, LARGEST_COORDINATE, LARGEST_USUAL_EXTENT, SMALLEST_USUAL_EXTENT, Severity, VertexCount,
     inspect,
 };
+pub use gltf::character::{Character, Clip};
 pub use labels::Labels;
 pub use units::{Conversion, LengthUnit, UpAxis};
 
@@ -332,6 +333,23 @@ fn decode(format: Format, bytes: Vec<u8>, options: &ReadOptions, folder: Option<
         Format::Gltf | Format::Glb => gltf::read(bytes, format, options, folder),
         Format::Usda => usda::read(bytes, options),
     }
+}
+
+/// Reads a character: a glTF file whose mesh follows joints through clips of animation.
+///
+/// The mesh of a file without skins stands still, or moves with its nodes.
+pub fn read_character(path: &Path, options: &ReadOptions) -> Result<Character, MeshFileError> {
+    let name = path.display().to_string();
+    let format = Format::from_path(path).filter(|format| matches!(format, Format::Gltf | Format::Glb));
+    let Some(format) = format else {
+        let detail = "a character needs joints and clips; expected a .gltf or .glb file";
+        return Err(Flaw::new(Place::Whole, FindingKind::UnknownKind, detail).in_file(name));
+    };
+    let bytes = std::fs::read(path).map_err(|error| {
+        Flaw::new(Place::Whole, FindingKind::Unreadable, format!("cannot read: {error}")).in_file(name.clone())
+    })?;
+    let folder = path.parent().unwrap_or(Path::new(""));
+    gltf::character::read(&bytes, format, options, Some(folder)).map_err(|flaw| flaw.in_file(name))
 }
 
 /// Writes a mesh file beside its target and renames it; the extension says its kind.

@@ -27,6 +27,11 @@ impl Data<'_> {
         self.document.accessors.get(index).ok_or_else(|| missing("accessor", index, self.document.accessors.len()))
     }
 
+    /// The bytes of the file and of its buffers.
+    pub fn byte_count(&self) -> usize {
+        self.file.len() + self.buffers.iter().map(|buffer| buffer.slice(self.file).len()).sum::<usize>()
+    }
+
     /// The number of values of an accessor.
     pub fn count(&self, index: usize) -> Result<usize, Flaw> {
         Ok(self.accessor(index)?.count)
@@ -107,8 +112,7 @@ impl Data<'_> {
 
     /// No accessor can have more values than there are bytes.
     fn check_count(&self, index: usize, count: usize) -> Result<(), Flaw> {
-        let total: usize =
-            self.file.len() + self.buffers.iter().map(|buffer| buffer.slice(self.file).len()).sum::<usize>();
+        let total = self.byte_count();
         if count <= total {
             return Ok(());
         }
@@ -163,6 +167,7 @@ fn component_count(kind: &str) -> Option<usize> {
         "VEC2" => Some(2),
         "VEC3" => Some(3),
         "VEC4" => Some(4),
+        "MAT4" => Some(16),
         _ => None,
     }
 }

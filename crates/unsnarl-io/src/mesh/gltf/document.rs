@@ -17,6 +17,43 @@ pub(super) struct Document {
     pub buffer_views: Vec<BufferView>,
     pub buffers: Vec<Buffer>,
     pub extensions_required: Vec<String>,
+    pub skins: Vec<Skin>,
+    pub animations: Vec<Animation>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Skin {
+    pub joints: Vec<usize>,
+    pub inverse_bind_matrices: Option<usize>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Animation {
+    #[serde(default)]
+    pub name: String,
+    pub channels: Vec<Channel>,
+    pub samplers: Vec<Sampler>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Channel {
+    pub sampler: usize,
+    pub target: Target,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Target {
+    pub node: Option<usize>,
+    pub path: String,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Sampler {
+    pub input: usize,
+    pub output: usize,
+    #[serde(default)]
+    pub interpolation: String,
 }
 
 #[derive(Deserialize, Default)]
@@ -44,22 +81,47 @@ pub(super) struct Node {
     scale: Option<[f64; 3]>,
 }
 
+/// A node's own transform, in parts that animation can replace.
+#[derive(Clone, Copy)]
+pub(super) struct Pose {
+    pub translation: DVec3,
+    pub rotation: DQuat,
+    pub scale: DVec3,
+}
+
+impl Pose {
+    pub fn transform(&self) -> DAffine3 {
+        let length_squared = self.rotation.length_squared();
+        let rotation = if length_squared > 0.0 { self.rotation.normalize() } else { DQuat::IDENTITY };
+        DAffine3::from_scale_rotation_translation(self.scale, rotation, self.translation)
+    }
+}
+
 impl Node {
     /// From the node's coordinates to its parent's; `None` when they are the same.
     pub fn transform(&self) -> Option<DAffine3> {
-        if let Some(matrix) = self.matrix {
-            let matrix = DMat4::from_cols_array(&matrix);
-            let linear = DMat3::from_mat4(matrix);
-            return Some(DAffine3 { matrix3: linear, translation: matrix.w_axis.truncate() });
+        if self.matrix.is_some() {
+            return self.matrix_transform();
         }
         if self.translation.is_none() && self.rotation.is_none() && self.scale.is_none() {
             return None;
         }
-        let rotation = DQuat::from_array(self.rotation.unwrap_or([0.0, 0.0, 0.0, 1.0]));
-        let rotation = if rotation.length_squared() > 0.0 { rotation.normalize() } else { DQuat::IDENTITY };
-        let scale = DVec3::from_array(self.scale.unwrap_or([1.0; 3]));
-        let translation = DVec3::from_array(self.translation.unwrap_or([0.0; 3]));
-        Some(DAffine3::from_scale_rotation_translation(scale, rotation, translation))
+        Some(self.pose().transform())
+    }
+
+    /// The transform of a node that is given as a matrix.
+    pub fn matrix_transform(&self) -> Option<DAffine3> {
+        let matrix = DMat4::from_cols_array(&self.matrix?);
+        Some(DAffine3 { matrix3: DMat3::from_mat4(matrix), translation: matrix.w_axis.truncate() })
+    }
+
+    /// The transform in parts; a matrix has none, and animation does not act on it.
+    pub fn pose(&self) -> Pose {
+        Pose {
+            translation: DVec3::from_array(self.translation.unwrap_or([0.0; 3])),
+            rotation: DQuat::from_array(self.rotation.unwrap_or([0.0, 0.0, 0.0, 1.0])),
+            scale: DVec3::from_array(self.scale.unwrap_or([1.0; 3])),
+        }
     }
 }
 

@@ -6,11 +6,12 @@
 //! Guarantees: vertices that the format repeats at seams are joined again within their node (the repeated ones are the
 //! uv vertices). A `.glb` with plain 32-bit positions keeps everything else when it is written; otherwise, and for
 //! `.gltf`, a file is written from scratch with names, materials' names, positions, uv and triangles.
-//! Does not: read skins (the mesh is read as it was bound), morph targets, animation or compressed meshes; keep more
-//! than 32 bits of a position.
+//! Does not: read skins (the mesh is read as it was bound; [`character`] reads them), morph targets or compressed
+//! meshes; keep more than 32 bits of a position.
 //! Departs: uv is turned upright (`v` becomes `1 - v`), so that panels look as in OBJ.
 
 mod accessor;
+pub mod character;
 mod container;
 mod document;
 mod rewrite;
@@ -26,6 +27,7 @@ use super::source::{ByteOrder, Patches, PositionPlace, Spelling};
 use super::text::{Precision, shown};
 use super::{Format, LengthUnit, MeshFile, ReadOptions, UpAxis, Weld};
 use accessor::{Data, value_range};
+use container::BufferBytes;
 use document::{Document, Primitive};
 use std::path::Path;
 use unsnarl_geometry::math::DAffine3;
@@ -40,13 +42,7 @@ pub(super) fn read(
     options: &ReadOptions,
     folder: Option<&Path>,
 ) -> Result<MeshFile, Flaw> {
-    let chunks = container::chunks(&bytes)?;
-    let document: Document = serde_json::from_slice(&bytes[chunks.json.clone()]).map_err(|error| {
-        let place = if chunks.binary.is_some() { Place::Whole } else { Place::Line(error.line()) };
-        Flaw::syntax(place, format!("not the JSON of a glTF file: {}", shown(error.to_string().as_bytes())))
-    })?;
-    check_extensions(&document)?;
-    let buffers = container::buffers(&document, &chunks, folder)?;
+    let (document, buffers) = open(&bytes, folder)?;
     let data = Data { document: &document, buffers: &buffers, file: &bytes };
     let mut reader = Reader::new(data, options);
     reader.scene()?;
@@ -60,11 +56,7 @@ pub(super) fn read(
             draft.findings.push(Finding::new(FindingKind::LeftOut, count, what));
         }
     }
-    match options.weld {
-        Weld::Never => {}
-        Weld::WhereTheFormatRepeats => draft.weld_within(&vertex_node),
-        Weld::Always => draft.weld(),
-    }
+    weld(&mut draft, options.weld, &vertex_node);
     let patches = patchable.then(|| {
         let spelling = Spelling::Binary { order: ByteOrder::Little, precision: Precision::Single };
         let mut patches = Patches { frames, ..draft.take_patches(spelling) };
@@ -78,6 +70,27 @@ pub(super) fn read(
     draft.finish(format, keep, bytes, patches)
 }
 
+/// Takes a file apart and fetches its buffers.
+fn open(bytes: &[u8], folder: Option<&Path>) -> Result<(Document, Vec<BufferBytes>), Flaw> {
+    let chunks = container::chunks(bytes)?;
+    let document: Document = serde_json::from_slice(&bytes[chunks.json.clone()]).map_err(|error| {
+        let place = if chunks.binary.is_some() { Place::Whole } else { Place::Line(error.line()) };
+        Flaw::syntax(place, format!("not the JSON of a glTF file: {}", shown(error.to_string().as_bytes())))
+    })?;
+    check_extensions(&document)?;
+    let buffers = container::buffers(&document, &chunks, folder)?;
+    Ok((document, buffers))
+}
+
+/// Joins vertices as the caller wants; hands out the former number of every vertex that stays.
+fn weld(draft: &mut Draft, weld: Weld, vertex_node: &[u32]) -> Vec<u32> {
+    match weld {
+        Weld::Never => (0..draft.positions.len() as u32).collect(),
+        Weld::WhereTheFormatRepeats => draft.weld_within(vertex_node),
+        Weld::Always => draft.weld(),
+    }
+}
+
 fn check_extensions(document: &Document) -> Result<(), Flaw> {
     let compressed = ["KHR_draco_mesh_compression", "EXT_meshopt_compression", "KHR_meshopt_compression"];
     match document.extensions_required.iter().find(|name| compressed.contains(&name.as_str())) {
@@ -89,9 +102,18 @@ fn check_extensions(document: &Document) -> Result<(), Flaw> {
     }
 }
 
+/// Vertices that came from one primitive.
+struct Run<'a> {
+    first: usize,
+    count: usize,
+    node: usize,
+    primitive: &'a Primitive,
+}
+
 struct Reader<'a> {
     data: Data<'a>,
     draft: Draft,
+    runs: Vec<Run<'a>>,
     /// The node of every vertex, before vertices are joined.
     vertex_node: Vec<u32>,
     frames: Vec<DAffine3>,
@@ -110,6 +132,7 @@ impl<'a> Reader<'a> {
         Self {
             draft: Draft::new(options.conversion(LengthUnit::Metre, UpAxis::Y)),
             data,
+            runs: Vec::new(),
             vertex_node: Vec::new(),
             frames: Vec::new(),
             patchable: true,
@@ -193,7 +216,7 @@ impl<'a> Reader<'a> {
     /// Reads a primitive. `shared` remembers the first vertex of accessors that primitives of one mesh share.
     fn primitive(
         &mut self,
-        primitive: &Primitive,
+        primitive: &'a Primitive,
         node: u32,
         frame: u32,
         shared: &mut Vec<(usize, Option<usize>, u32)>,
@@ -208,6 +231,8 @@ impl<'a> Reader<'a> {
             Some(first) => first,
             None => {
                 let first = self.vertices(positions, uv, node, frame)?;
+                let count = self.draft.positions.len() - first as usize;
+                self.runs.push(Run { first: first as usize, count, node: node as usize, primitive });
                 shared.push((positions, uv, first));
                 first
             }
@@ -277,8 +302,7 @@ impl<'a> Reader<'a> {
     }
 
     fn check_room(&self, count: usize) -> Result<(), Flaw> {
-        let bytes: usize = self.data.buffers.iter().map(|buffer| buffer.slice(self.data.file).len()).sum();
-        let most = MOST_PER_BYTE * (bytes + self.data.file.len());
+        let most = MOST_PER_BYTE * self.data.byte_count();
         if count <= most {
             return Ok(());
         }

@@ -39,10 +39,6 @@ impl<'a> Lexer<'a> {
         Place::Line(1 + before.iter().filter(|&&byte| byte == b'\n').count())
     }
 
-    pub fn here(&self) -> Place {
-        self.place(self.at)
-    }
-
     pub fn text(&self, token: &Token) -> &'a [u8] {
         &self.bytes[token.range.clone()]
     }

@@ -388,41 +388,63 @@ impl Parser<'_> {
         Ok(out)
     }
 
+    /// An array of points, each three numbers in brackets.
     fn points(&mut self) -> Result<(Vec<[f64; 3]>, Vec<Range<usize>>), Flaw> {
         let (mut points, mut ranges) = (Vec::new(), Vec::new());
-        let (mut point, mut count, mut range) = ([0.0; 3], 0, 0..0);
-        self.each_item(|parser, token| {
-            point[count] = parser.number(&token)?;
-            range = if count == 0 { token.range } else { range.start..token.range.end };
-            count += 1;
-            if count == 3 {
-                points.push(point);
-                ranges.push(range.clone());
-                count = 0;
-            }
-            Ok(())
-        })?;
-        if count != 0 {
-            return Err(Flaw::syntax(self.lexer.here(), "expected three numbers for every point"));
-        }
-        Ok((points, ranges))
-    }
-
-    fn each_item(&mut self, mut take: impl FnMut(&Self, Token) -> Result<(), Flaw>) -> Result<(), Flaw> {
-        let mut depth = 0usize;
+        self.expect_mark(b'[')?;
         loop {
             let token = self.lexer.next_solid()?;
             match token.kind {
-                Kind::Mark(b'(' | b'[') => depth += 1,
-                Kind::Mark(b')' | b']') if depth > 0 => depth -= 1,
-                Kind::Mark(b',') if depth > 0 => {}
-                Kind::Word | Kind::Text => take(self, token)?,
-                _ => {
-                    let detail = format!("expected a value, found `{}`", shown(self.lexer.text(&token)));
-                    return Err(Flaw::syntax(self.lexer.place(token.range.start), detail));
-                }
+                Kind::Mark(b']') => return Ok((points, ranges)),
+                Kind::Mark(b'(') => {}
+                _ => return Err(self.unexpected(&token, "a point in brackets")),
             }
-            if depth == 0 {
+            let mut point = [0.0; 3];
+            let mut range = 0..0;
+            for (at, value) in point.iter_mut().enumerate() {
+                if at > 0 {
+                    self.expect_mark(b',')?;
+                }
+                let token = self.lexer.next_solid()?;
+                *value = self.number(&token)?;
+                range = if at == 0 { token.range } else { range.start..token.range.end };
+            }
+            self.expect_mark(b')')?;
+            points.push(point);
+            ranges.push(range);
+            if self.lexer.peek_solid()?.kind == Kind::Mark(b',') {
+                self.lexer.next_solid()?;
+            }
+        }
+    }
+
+    fn expect_mark(&mut self, mark: u8) -> Result<(), Flaw> {
+        let token = self.lexer.next_solid()?;
+        if token.kind == Kind::Mark(mark) {
+            return Ok(());
+        }
+        Err(self.unexpected(&token, &format!("`{}`", char::from(mark))))
+    }
+
+    fn unexpected(&self, token: &Token, expected: &str) -> Flaw {
+        let detail = format!("expected {expected}, found `{}`", shown(self.lexer.text(token)));
+        Flaw::syntax(self.lexer.place(token.range.start), detail)
+    }
+
+    /// Hands out the words of a value, whatever its brackets, as long as they close in order.
+    fn each_item(&mut self, mut take: impl FnMut(&Self, Token) -> Result<(), Flaw>) -> Result<(), Flaw> {
+        let mut open = Vec::new();
+        loop {
+            let token = self.lexer.next_solid()?;
+            match token.kind {
+                Kind::Mark(b'(') => open.push(b')'),
+                Kind::Mark(b'[') => open.push(b']'),
+                Kind::Mark(mark) if open.last() == Some(&mark) => drop(open.pop()),
+                Kind::Mark(b',') if !open.is_empty() => {}
+                Kind::Word | Kind::Text => take(self, token)?,
+                _ => return Err(self.unexpected(&token, "a value")),
+            }
+            if open.is_empty() {
                 return Ok(());
             }
         }
