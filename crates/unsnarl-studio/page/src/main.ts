@@ -97,6 +97,7 @@ function choose(choice: Choice): void {
 
 function ask(choice: Choice): void {
   measures.askedAt = performance.now();
+  measures.shownAfter = 0;
   if (choice.kind === "upload") connection.upload(choice.name, choice.bytes);
   else if (choice.kind === "path") connection.send({ do: "open", path: choice.path });
   else connection.send({ do: "sample", name: choice.name });
@@ -108,6 +109,7 @@ function receive(message: FromServer): void {
       chooser.fill(message);
       fillSelect("method", message.methods);
       fillSelect("style", message.styles ?? []);
+      element("method-label").hidden = message.methods.length < 2;
       element("style-label").hidden = (message.styles ?? []).length < 2;
       if (!message.opens && !opened) chooser.show();
       return;
@@ -158,11 +160,12 @@ function showOpened(message: Opened): void {
 
 function showFrame(message: Frame): void {
   measures.frames++;
-  if (!frame) measures.shownAfter = performance.now() - measures.askedAt;
+  const first = frame === null;
   const before = selected !== null ? frame?.contours[selected] : undefined;
   frame = message;
   space.show(message);
   panels.show(message);
+  if (first) requestAnimationFrame(() => (measures.shownAfter = performance.now() - measures.askedAt));
   if (before) {
     const again = message.contours.findIndex((own) => own.type === before.type && distance(own.center, before.center) < 0.5 * before.radius + 1e-6);
     if (again !== selected) select(again < 0 ? null : again, "stay");
@@ -342,4 +345,4 @@ listen([
 ]);
 setTheme(theme);
 setLook({});
-Object.assign(window, { studio: { measures, space, pins: () => frame?.arrays.pins.length ?? 0, drawn: () => drawing.drawn, memory: () => drawing.memory() } });
+Object.assign(window, { studio: { measures, connection, space, pins: () => frame?.arrays.pins.length ?? 0, drawn: () => drawing.drawn, memory: () => drawing.memory() } });

@@ -1,0 +1,94 @@
+// Measures the studio: time to show, frames a second while orbiting and while untangling, memory over many cycles.
+// Usage: UNSNARL=path/to/release/unsnarl node bars.mjs [cycles]
+
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { shown, startBrowser, startStudio } from "./browser.mjs";
+
+const program = resolve(process.env.UNSNARL ?? "../../target/release/unsnarl");
+const cycles = Number(process.argv[2] ?? 1000);
+const folder = mkdtempSync(join(tmpdir(), "unsnarl-bars-"));
+const made = { large: 71, middle: 44, small: 8 };
+for (const [name, resolution] of Object.entries(made)) {
+  execFileSync(program, ["make", "closed", "-o", join(folder, `${name}.obj`), "--resolution", String(resolution), "-q"]);
+}
+const studio = await startStudio(program, folder);
+const { page, close } = await startBrowser({ width: 880, height: 612 });
+const residentMegabytes = () => Number(readFileSync(`/proc/${studio.pid}/status`, "utf8").match(/VmRSS:\s+(\d+)/)[1]) / 1024;
+const results = [];
+const bar = (what, value, bound, good) => {
+  results.push(good);
+  console.log(`${good ? "met   " : "MISSED"} ${what}: ${value} (bar: ${bound})`);
+};
+
+async function open(name) {
+  await page.evaluate(() => delete document.body.dataset.verdict);
+  if (!(await page.isVisible("#chooser"))) await page.click("#open");
+  await page.click(`#files button:has-text("${name}.obj")`);
+  await shown(page);
+  await page.waitForFunction(() => window.studio.measures.shownAfter > 0);
+}
+
+try {
+  await page.goto(studio.link);
+  await page.waitForSelector("#files button");
+
+  await open("large");
+  await open("large");
+  const after = await page.evaluate(() => window.studio.measures.shownAfter);
+  const triangles = (await page.getAttribute("#name", "title")).match(/(\d+) triangles/)[1];
+  bar(`${triangles} triangles shown after`, `${after.toFixed(0)} ms`, "1000 ms", after < 1000);
+
+  if ((await page.evaluate(() => document.body.dataset.panels)) === "shown") await page.keyboard.press("u");
+  let box = await page.locator("#view3d").boundingBox();
+  await page.setViewportSize({ width: 880 + 640 - Math.round(box.width), height: 612 + 480 - Math.round(box.height) });
+  await page.waitForTimeout(500);
+  box = await page.locator("#view3d").boundingBox();
+  await page.mouse.move(box.x + 320, box.y + 240);
+  await page.mouse.down();
+  const orbit = { drawn: await page.evaluate(() => window.studio.drawn()), start: Date.now() };
+  while (Date.now() - orbit.start < 5000) {
+    const angle = (Date.now() - orbit.start) / 400;
+    await page.mouse.move(box.x + 320 + 150 * Math.sin(angle), box.y + 240 + 60 * Math.cos(angle));
+  }
+  const orbitRate = (1000 * ((await page.evaluate(() => window.studio.drawn())) - orbit.drawn)) / (Date.now() - orbit.start);
+  await page.mouse.up();
+  bar(`orbit at ${box.width} x ${box.height}`, `${orbitRate.toFixed(1)} frames a second`, "10", orbitRate >= 10);
+
+  await open("middle");
+  const stream = { frames: await page.evaluate(() => window.studio.measures.frames), start: Date.now() };
+  await page.keyboard.press("Space");
+  await page.waitForFunction(() => ["done", "gave-up"].includes(document.body.dataset.activity), null, { timeout: 120000 });
+  const seconds = (Date.now() - stream.start) / 1000;
+  const streamed = ((await page.evaluate(() => window.studio.measures.frames)) - stream.frames) / seconds;
+  const steps = await page.textContent("#step-count");
+  bar(`untangling ${(made.middle + 1) ** 2 * 2} vertices, ${steps} in ${seconds.toFixed(1)} s`, `${streamed.toFixed(1)} frames a second`, "15", streamed >= 15);
+
+  await open("small");
+  const cycle = async (count) =>
+    page.evaluate(async (times) => {
+      const until = (want) =>
+        new Promise((done) => {
+          const look = () => (want() ? done() : setTimeout(look, 1));
+          look();
+        });
+      for (let at = 0; at < times; at++) {
+        window.studio.connection.send({ do: "untangle" });
+        await until(() => ["done", "gave-up"].includes(document.body.dataset.activity));
+        window.studio.connection.send({ do: "undo" });
+        await until(() => document.body.dataset.activity === "idle");
+      }
+    }, count);
+  await cycle(Math.ceil(cycles / 10));
+  const before = residentMegabytes();
+  await cycle(cycles);
+  const grown = residentMegabytes() - before;
+  bar(`memory after ${cycles} more untangle-undo cycles`, `${before.toFixed(1)} MB, grown by ${grown.toFixed(1)} MB`, "2 MB", grown < 2);
+} finally {
+  await close();
+  await studio.stop();
+  rmSync(folder, { recursive: true, force: true });
+}
+process.exitCode = results.every(Boolean) ? 0 : 1;
