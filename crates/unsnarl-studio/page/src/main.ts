@@ -289,6 +289,7 @@ const frameAll = () => {
   space.frameAll();
   panels.frameAll();
 };
+const frameSelection = () => (selected === null ? frameAll() : select(selected, "fly"));
 const sections: SectionAxis[] = ["off", "x", "y", "z"];
 click("open", () => chooser.show());
 click("save", save);
@@ -316,7 +317,7 @@ element("panels").addEventListener("click", (event) => {
   select(contour, "stay");
   space.flyToContour(contour);
 });
-const tool = (name: string) => () => document.querySelector<HTMLElement>(`[data-tool="${name}"]`)?.click();
+const tool = (name: string) => () => document.querySelector<HTMLElement>(`button[data-tool="${name}"]`)?.click();
 listen([
   { keys: [" "], shown: "Space", what: "untangle, pause, play", run: untangleOrPause },
   { keys: ["s", "arrowright"], shown: "S or →", what: "one step or frame", run: () => (playbar.isActive ? playbar.step(1) : connection.send({ do: "step" })) },
@@ -329,7 +330,8 @@ listen([
   { keys: ["p"], shown: "P", what: "pin and unpin", run: tool("pin") },
   { keys: ["n"], shown: "N", what: "next contour", run: () => walk(1) },
   { keys: ["b"], shown: "B", what: "contour before", run: () => walk(-1) },
-  { keys: ["f"], shown: "F", what: "frame everything", run: frameAll },
+  { keys: ["f"], shown: "F", what: "frame selection", run: frameSelection },
+  { keys: ["home", "shift+f"], shown: "Home", what: "frame everything", run: frameAll },
   { keys: ["w"], shown: "W", what: "wireframe", run: () => setLook({ wireframe: !look.wireframe }) },
   { keys: ["c"], shown: "C", what: "red and green", run: () => setLook({ colours: !look.colours }) },
   { keys: ["k"], shown: "K", what: "contours", run: () => setLook({ contours: !look.contours }) },

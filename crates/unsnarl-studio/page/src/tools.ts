@@ -25,8 +25,7 @@ export class Tools {
     area.addEventListener("pointermove", (event) => this.move(event));
     area.addEventListener("pointerup", (event) => this.up(event));
     area.addEventListener("pointercancel", () => this.release());
-    for (const button of document.querySelectorAll<HTMLElement>("[data-tool]")) {
-      if (button === document.body) continue;
+    for (const button of document.querySelectorAll<HTMLElement>("button[data-tool]")) {
       button.addEventListener("click", () => this.choose(button.dataset.tool as Tool));
     }
     document.body.dataset.tool = "look";
