@@ -1,3 +1,5 @@
+//! Closed manifolds from any samples, volumes of known bodies.
+
 use super::*;
 use crate::grid::{Background, BlockGrid, BlockWidth, Domain, Side};
 use crate::level_set::Frame;
