@@ -115,6 +115,21 @@ fn a_moved_vertex_of_a_glb_moves_on_both_sides_of_the_seam_and_the_rest_stays() 
     assert!(json.contains("\"min\":[0,-0.33333334,0]"), "{json}");
 }
 
+/// A file whose positions shared bytes with its indices was once patched, and its indices with it.
+#[test]
+fn positions_that_share_bytes_with_something_else_are_not_written_in_place() {
+    let bytes = mesh::encode(Format::Glb, &seam());
+    let text = String::from_utf8_lossy(&bytes[20..]).into_owned();
+    // The second primitive takes its indices from the first positions: three zeros.
+    let at = text.rfind("\"bufferView\":3").unwrap() + "\"bufferView\":".len();
+    let mut shared = bytes.clone();
+    shared[20 + at] = b'0';
+    let file = read(Format::Glb, shared).unwrap();
+    let moved = file.with_positions(file.mesh.positions.iter().map(|&position| position + DVec3::ONE).collect());
+    let again = read(Format::Glb, mesh::encode(Format::Glb, &moved)).unwrap();
+    assert_eq!(again.mesh.triangles, file.mesh.triangles);
+}
+
 #[test]
 fn bad_files_are_refused() {
     let glb = mesh::encode(Format::Glb, &seam());

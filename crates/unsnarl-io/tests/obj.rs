@@ -106,6 +106,16 @@ fn a_mesh_without_a_file_keeps_everything_through_obj() {
     assert_eq!((file.stitches, file.lines), (bare.stitches, bare.lines));
 }
 
+/// A face was once lost when the name before it ended in a backslash.
+#[test]
+fn a_name_that_ends_in_a_backslash_does_not_swallow_the_next_line() {
+    let mut file = MeshFile::new(read_text(QUADS).unwrap().mesh, None);
+    file.objects = mesh::Labels { names: vec!["C:\\".into()], of_triangle: vec![0; 4] };
+    let again = read_text(&encoded(&file)).unwrap();
+    assert_eq!(again.mesh.triangles.len(), 4);
+    assert_eq!(again.objects.names.len(), 1);
+}
+
 #[test]
 fn changed_triangles_are_written_from_scratch() {
     let mut file = read_text(QUADS).unwrap();

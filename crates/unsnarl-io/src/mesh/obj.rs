@@ -290,6 +290,10 @@ fn push_words(out: &mut Vec<u8>, keyword: &str, rest: &str) {
     if !rest.is_empty() {
         out.push(b' ');
         out.extend(rest.bytes().map(|byte| if byte == b'\n' || byte == b'\r' { b' ' } else { byte }));
+        // A backslash at the very end would join the next line to this one.
+        if rest.ends_with('\\') {
+            out.push(b' ');
+        }
     }
     out.push(b'\n');
 }

@@ -5,7 +5,7 @@
 use super::super::error::{Flaw, Place};
 use super::super::findings::FindingKind;
 use super::container::BufferBytes;
-use super::document::{Accessor, Document};
+use super::document::{Accessor, BufferView, Document};
 use std::ops::Range;
 
 /// A document with the bytes that it speaks of.
@@ -46,6 +46,40 @@ impl Data<'_> {
         let view = self.document.buffer_views.get(accessor.buffer_view?)?;
         let stride = view.byte_stride.unwrap_or(4 * component_count(&accessor.kind)?);
         Some(Layout { buffer: view.buffer, start: view.byte_offset + accessor.byte_offset, stride })
+    }
+
+    /// Whether no other accessor or view uses the bytes of a plain accessor, so that they can be replaced.
+    pub fn is_alone(&self, index: usize) -> bool {
+        let Some((own, own_view)) = self.footprint(index) else { return false };
+        let mut in_accessor = vec![false; self.document.buffer_views.len()];
+        for other in 0..self.document.accessors.len() {
+            let Some((footprint, view)) = self.footprint(other) else { return false };
+            in_accessor[view] = true;
+            if other != index && own.meets(&footprint) {
+                return false;
+            }
+        }
+        in_accessor[own_view] = true;
+        self.document.buffer_views.iter().zip(in_accessor).all(|(view, in_accessor)| {
+            let whole = Footprint::whole(view);
+            in_accessor || !own.meets(&whole)
+        })
+    }
+
+    /// The bytes of an accessor and its view; `None` for sparse ones and those without a view.
+    fn footprint(&self, index: usize) -> Option<(Footprint, usize)> {
+        let accessor = self.document.accessors.get(index).filter(|accessor| accessor.sparse.is_none())?;
+        let view_index = accessor.buffer_view?;
+        let view = self.document.buffer_views.get(view_index)?;
+        let component = match accessor.component_type {
+            5125 => 4,
+            code => Component::new(code)?.width(),
+        };
+        let width = component * component_count(&accessor.kind).unwrap_or(16);
+        let stride = view.byte_stride.unwrap_or(width);
+        let start = view.byte_offset.checked_add(accessor.byte_offset)?;
+        let end = accessor.count.checked_mul(stride)?.checked_add(start)?;
+        Some((Footprint { buffer: view.buffer, start, end, stride, width }, view_index))
     }
 
     /// All values of an accessor of vectors, `N` numbers each.
@@ -151,6 +185,35 @@ impl Data<'_> {
             return Err(too_much());
         }
         Ok((&bytes[start..end], stride))
+    }
+}
+
+/// Bytes of a buffer at regular distances.
+struct Footprint {
+    buffer: usize,
+    start: usize,
+    end: usize,
+    stride: usize,
+    width: usize,
+}
+
+impl Footprint {
+    fn whole(view: &BufferView) -> Self {
+        let (start, width) = (view.byte_offset, view.byte_length);
+        Self { buffer: view.buffer, start, end: start.saturating_add(width), stride: width.max(1), width }
+    }
+
+    /// Whether two footprints may share a byte; interleaved ones of one stride do not.
+    fn meets(&self, other: &Self) -> bool {
+        if self.buffer != other.buffer || self.end <= other.start || other.end <= self.start {
+            return false;
+        }
+        if self.stride != other.stride || self.stride == 0 {
+            return true;
+        }
+        let stride = self.stride;
+        let ahead = (other.start % stride + stride - self.start % stride) % stride;
+        !(ahead >= self.width && ahead + other.width <= stride)
     }
 }
 

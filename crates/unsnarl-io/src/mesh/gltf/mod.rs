@@ -268,7 +268,7 @@ impl<'a> Reader<'a> {
         self.check_room(first + values.len())?;
         let layout = self.data.plain_floats(positions);
         let once = !std::mem::replace(&mut self.used_accessors[positions], true);
-        self.patchable &= once && layout.is_some();
+        self.patchable &= once && layout.is_some() && self.data.is_alone(positions);
         for (at, &value) in values.iter().enumerate() {
             let mut point = DVec3::from_array(value);
             let transform = &self.frames[frame as usize];

@@ -67,6 +67,9 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Layer, Flaw> {
     Ok(parser.layer)
 }
 
+/// Points, and where each is in the text.
+type PlacedPoints = (Vec<[f64; 3]>, Vec<Range<usize>>);
+
 struct Parser<'a> {
     lexer: Lexer<'a>,
     layer: Layer,
@@ -389,7 +392,7 @@ impl Parser<'_> {
     }
 
     /// An array of points, each three numbers in brackets.
-    fn points(&mut self) -> Result<(Vec<[f64; 3]>, Vec<Range<usize>>), Flaw> {
+    fn points(&mut self) -> Result<PlacedPoints, Flaw> {
         let (mut points, mut ranges) = (Vec::new(), Vec::new());
         self.expect_mark(b'[')?;
         loop {

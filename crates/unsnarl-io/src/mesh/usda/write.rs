@@ -35,12 +35,15 @@ pub(in super::super) fn encode(file: &MeshFile, conversion: &Conversion) -> Vec<
     out
 }
 
+/// The vertices and the faces of objects, by label.
+type ObjectRanges = BTreeMap<usize, (Range<usize>, Range<usize>)>;
+
 /// The vertices and the faces of every object, if objects follow each other and share nothing.
-fn separate_objects(file: &MeshFile, faces: &[FaceView<'_>]) -> Option<BTreeMap<usize, (Range<usize>, Range<usize>)>> {
+fn separate_objects(file: &MeshFile, faces: &[FaceView<'_>]) -> Option<ObjectRanges> {
     if file.objects.names.len() < 2 {
         return None;
     }
-    let mut ranges: BTreeMap<usize, (Range<usize>, Range<usize>)> = BTreeMap::new();
+    let mut ranges = ObjectRanges::new();
     let mut last = 0;
     for (index, face) in faces.iter().enumerate() {
         let label = *file.objects.of_triangle.get(face.triangle?)? as usize;
