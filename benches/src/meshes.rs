@@ -69,10 +69,16 @@ pub fn skirt(state: SkirtState) -> TriMesh {
         .flat_map(|row| {
             let down = row as f64 / ROWS as f64;
             (0..AROUND).map(move |column| {
-                let angle = std::f64::consts::TAU * column as f64 / AROUND as f64;
+                // Nothing of the front lies exactly before its like on the back.
+                let angle = std::f64::consts::TAU * (column as f64 + 0.3) / AROUND as f64;
+                let sag = 0.004 * (3.0 * angle + 1.0).sin();
                 let half_width = 0.18 + 0.12 * down;
                 let pleat = 0.002 * (14.0 * angle).sin();
-                DVec3::new(half_width * angle.cos(), 0.95 - 0.7 * down, (0.01 + 0.2 * pleat) * flattened(angle) + pleat)
+                DVec3::new(
+                    half_width * angle.cos(),
+                    0.95 - 0.7 * down - sag,
+                    (0.01 + 0.2 * pleat) * flattened(angle) + pleat,
+                )
             })
         })
         .collect();

@@ -58,14 +58,18 @@ impl Child {
 }
 
 impl Bvh {
-    /// Builds a tree over items with the given boxes. Takes up to 2^31 items.
+    /// Builds a tree over items with the given boxes. Takes fewer than 2^31 items.
     pub fn build(boxes: &[Aabb]) -> Self {
-        assert!(boxes.len() < ITEM_BIT as usize, "a tree holds fewer than 2^31 items");
-        Self {
-            nodes: build::nodes(boxes),
-            item_count: boxes.len(),
-            lone_box: boxes.first().copied().unwrap_or(Aabb::EMPTY),
-        }
+        Self::build_from(boxes.len(), |item| boxes[item])
+    }
+
+    /// As [`Bvh::build`], with the box of every item computed.
+    pub fn build_from(item_count: usize, box_of: impl Fn(usize) -> Aabb) -> Self {
+        assert!(item_count < ITEM_BIT as usize, "a tree holds fewer than 2^31 items");
+        let mut items: Vec<build::Boxed> =
+            (0..item_count).map(|item| build::Boxed { bounds: box_of(item), item: item as u32 }).collect();
+        let lone_box = items.first().map_or(Aabb::EMPTY, |boxed| boxed.bounds);
+        Self { nodes: build::nodes(&mut items), item_count, lone_box }
     }
 
     /// Number of items.
@@ -125,11 +129,6 @@ impl Bvh {
 }
 
 impl Node {
-    #[inline]
-    fn child(&self, side: usize) -> (Child, &Aabb) {
-        (self.children[side], &self.boxes[side])
-    }
-
     fn bounds(&self) -> Aabb {
         self.boxes[0].union(self.boxes[1])
     }

@@ -11,13 +11,26 @@ use rayon::prelude::*;
 /// Enough tasks to keep a few dozen threads busy to the end.
 const TASK_COUNT: usize = 512;
 
-/// A subtree and its box.
-type Subtree<'tree> = (Child, &'tree Aabb);
+/// A subtree, by the node above it and its side there: the highest bits are the node, the lowest the side.
+#[derive(Clone, Copy)]
+struct Slot(u32);
+
+impl Slot {
+    #[inline]
+    fn new(node: usize, side: usize) -> Self {
+        Self((node as u32) << 1 | side as u32)
+    }
+
+    #[inline]
+    fn both(node: usize) -> [Self; 2] {
+        [Self::new(node, 0), Self::new(node, 1)]
+    }
+}
 
 #[derive(Clone, Copy)]
-enum Task<'tree> {
+enum Task {
     Within(Child),
-    Between(Subtree<'tree>, Subtree<'tree>),
+    Between(Slot, Slot),
 }
 
 impl Bvh {
@@ -34,25 +47,35 @@ impl Bvh {
     /// Calls `visit(a, b, out)` for every item `a` of this tree and `b` of another with overlapping boxes, as
     /// [`Bvh::self_overlaps`] does.
     pub fn overlaps_with<R: Send>(&self, other: &Bvh, visit: impl Fn(usize, usize, &mut Vec<R>) + Sync) -> Vec<R> {
-        let (Some(ours), Some(theirs)) = (self.root(), other.root()) else { return Vec::new() };
-        if !ours.1.overlaps(&theirs.1) {
-            return Vec::new();
+        let mut out = Vec::new();
+        if self.item_count == 1 {
+            other.query(&self.lone_box, |item| visit(0, item, &mut out));
+        } else if other.item_count == 1 {
+            self.query(&other.lone_box, |item| visit(item, 0, &mut out));
+        } else if self.item_count > 1 && other.item_count > 1 {
+            let mut tasks = Vec::new();
+            self.offer(other, Slot::both(0), Slot::both(0), &mut |ours, theirs| {
+                tasks.push(Task::Between(ours, theirs));
+            });
+            cut(&mut tasks, |task, out| self.expand(other, task, out));
+            let plain = |a: u32, b: u32, out: &mut Vec<R>| visit(a as usize, b as usize, out);
+            return self.run(other, &tasks, &plain);
         }
-        let mut tasks = vec![Task::Between((ours.0, &ours.1), (theirs.0, &theirs.1))];
-        cut(&mut tasks, |task, out| self.expand(other, task, out));
-        let plain = |a: u32, b: u32, out: &mut Vec<R>| visit(a as usize, b as usize, out);
-        self.run(other, &tasks, &plain)
+        out
     }
 
-    fn run<R: Send>(&self, other: &Bvh, tasks: &[Task<'_>], visit: &(impl Fn(u32, u32, &mut Vec<R>) + Sync)) -> Vec<R> {
+    fn run<R: Send>(&self, other: &Bvh, tasks: &[Task], visit: &(impl Fn(u32, u32, &mut Vec<R>) + Sync)) -> Vec<R> {
         let lists: Vec<Vec<R>> = tasks
             .par_iter()
             .with_max_len(1)
             .map(|&task| {
                 let mut out = Vec::new();
+                let mut stack = Vec::with_capacity(128);
                 match task {
-                    Task::Within(child) => self.within(child, visit, &mut out),
-                    Task::Between(ours, theirs) => self.between(other, ours, theirs, visit, &mut out),
+                    Task::Within(child) => self.within(child, visit, &mut stack, &mut out),
+                    Task::Between(ours, theirs) => {
+                        between((self, ours), (other, theirs), visit, &mut stack, &mut out);
+                    }
                 }
                 out
             })
@@ -61,94 +84,132 @@ impl Bvh {
     }
 
     /// All pairs inside one subtree.
-    fn within<R>(&self, child: Child, visit: &impl Fn(u32, u32, &mut Vec<R>), out: &mut Vec<R>) {
+    fn within<R>(
+        &self,
+        child: Child,
+        visit: &impl Fn(u32, u32, &mut Vec<R>),
+        stack: &mut Vec<(u32, u32)>,
+        out: &mut Vec<R>,
+    ) {
         let Target::Node(index) = child.target() else { return };
         let node = &self.nodes[index];
-        self.within(node.children[0], visit, out);
-        self.within(node.children[1], visit, out);
+        self.within(node.children[0], visit, stack, out);
+        self.within(node.children[1], visit, stack, out);
         if node.boxes[0].overlaps(&node.boxes[1]) {
-            self.between(self, node.child(0), node.child(1), visit, out);
+            between((self, Slot::new(index, 0)), (self, Slot::new(index, 1)), visit, stack, out);
         }
     }
 
-    /// All pairs between two subtrees whose boxes overlap.
-    fn between<R>(
-        &self,
-        other: &Bvh,
-        ours: Subtree<'_>,
-        theirs: Subtree<'_>,
-        visit: &impl Fn(u32, u32, &mut Vec<R>),
-        out: &mut Vec<R>,
-    ) {
-        if let (Target::Item(a), Target::Item(b)) = (ours.0.target(), theirs.0.target()) {
-            visit(a, b, out);
-        } else {
-            self.open(other, ours, theirs, |ours, theirs| self.between(other, ours, theirs, visit, out));
+    /// All items below a node whose boxes meet a box.
+    fn below(&self, node: usize, bounds: &Aabb, each: &mut impl FnMut(u32)) {
+        let node = &self.nodes[node];
+        for side in 0..2 {
+            if node.boxes[side].overlaps(bounds) {
+                match node.children[side].target() {
+                    Target::Item(item) => each(item),
+                    Target::Node(node) => self.below(node, bounds, each),
+                }
+            }
         }
     }
 
     /// Calls `each` with the overlapping pairs one level below a pair that is not of two items: nodes are opened on both
     /// sides at once, since subtrees that meet are mostly of one size.
     #[inline]
-    fn open<'tree>(
-        &'tree self,
-        other: &'tree Bvh,
-        ours: Subtree<'tree>,
-        theirs: Subtree<'tree>,
-        mut each: impl FnMut(Subtree<'tree>, Subtree<'tree>),
-    ) {
-        let mut offer = |ours: Subtree<'tree>, theirs: Subtree<'tree>| {
-            if ours.1.overlaps(theirs.1) {
-                each(ours, theirs);
-            }
-        };
-        match (ours.0.target(), theirs.0.target()) {
-            (Target::Node(mine), Target::Node(their)) => {
-                let (mine, their) = (&self.nodes[mine], &other.nodes[their]);
-                for (first, second) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
-                    offer(mine.child(first), their.child(second));
-                }
-            }
-            (Target::Node(mine), Target::Item(_)) => {
-                let mine = &self.nodes[mine];
-                offer(mine.child(0), theirs);
-                offer(mine.child(1), theirs);
-            }
-            (Target::Item(_), Target::Node(their)) => {
-                let their = &other.nodes[their];
-                offer(ours, their.child(0));
-                offer(ours, their.child(1));
-            }
+    fn open(&self, other: &Bvh, ours: Slot, theirs: Slot, each: &mut impl FnMut(Slot, Slot)) {
+        match (self.child(ours).target(), other.child(theirs).target()) {
+            (Target::Node(mine), Target::Node(their)) => self.offer(other, Slot::both(mine), Slot::both(their), each),
+            (Target::Node(mine), Target::Item(_)) => self.offer(other, Slot::both(mine), [theirs], each),
+            (Target::Item(_), Target::Node(their)) => self.offer(other, [ours], Slot::both(their), each),
             (Target::Item(_), Target::Item(_)) => {}
         }
     }
 
+    /// Calls `each` with the pairs whose boxes overlap.
+    #[inline]
+    fn offer<const OURS: usize, const THEIRS: usize>(
+        &self,
+        other: &Bvh,
+        ours: [Slot; OURS],
+        theirs: [Slot; THEIRS],
+        each: &mut impl FnMut(Slot, Slot),
+    ) {
+        for first in ours {
+            for second in theirs {
+                if self.slot_box(first).overlaps(other.slot_box(second)) {
+                    each(first, second);
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn child(&self, slot: Slot) -> Child {
+        self.nodes[(slot.0 >> 1) as usize].children[(slot.0 & 1) as usize]
+    }
+
+    #[inline]
+    fn slot_box(&self, slot: Slot) -> &Aabb {
+        &self.nodes[(slot.0 >> 1) as usize].boxes[(slot.0 & 1) as usize]
+    }
+
     /// One level of the recursion as tasks; an item pair stays as it is.
-    fn expand<'tree>(&'tree self, other: &'tree Bvh, task: Task<'tree>, out: &mut Vec<Task<'tree>>) {
+    fn expand(&self, other: &Bvh, task: Task, out: &mut Vec<Task>) {
         match task {
             Task::Within(child) => {
                 let Target::Node(index) = child.target() else { return };
                 let node = &self.nodes[index];
                 out.extend(node.children.map(Task::Within));
                 if node.boxes[0].overlaps(&node.boxes[1]) {
-                    out.push(Task::Between(node.child(0), node.child(1)));
+                    out.push(Task::Between(Slot::new(index, 0), Slot::new(index, 1)));
                 }
             }
-            Task::Between(ours, theirs) => match (ours.0.target(), theirs.0.target()) {
+            Task::Between(ours, theirs) => match (self.child(ours).target(), other.child(theirs).target()) {
                 (Target::Item(_), Target::Item(_)) => out.push(task),
-                _ => self.open(other, ours, theirs, |ours, theirs| out.push(Task::Between(ours, theirs))),
+                _ => self.open(other, ours, theirs, &mut |ours, theirs| out.push(Task::Between(ours, theirs))),
             },
         }
     }
 }
 
+/// All pairs between two subtrees whose boxes overlap.
+fn between<R>(
+    (mine, ours): (&Bvh, Slot),
+    (their, theirs): (&Bvh, Slot),
+    visit: &impl Fn(u32, u32, &mut Vec<R>),
+    stack: &mut Vec<(u32, u32)>,
+    out: &mut Vec<R>,
+) {
+    match (mine.child(ours).target(), their.child(theirs).target()) {
+        (Target::Item(a), Target::Item(b)) => visit(a, b, out),
+        (Target::Item(a), Target::Node(node)) => their.below(node, mine.slot_box(ours), &mut |b| visit(a, b, out)),
+        (Target::Node(node), Target::Item(b)) => mine.below(node, their.slot_box(theirs), &mut |a| visit(a, b, out)),
+        (Target::Node(first), Target::Node(second)) => stack.push((first as u32, second as u32)),
+    }
+    while let Some((first, second)) = stack.pop() {
+        let (first, second) = (&mine.nodes[first as usize], &their.nodes[second as usize]);
+        for (our_side, their_side) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+            let (our_box, their_box) = (&first.boxes[our_side], &second.boxes[their_side]);
+            if !our_box.overlaps(their_box) {
+                continue;
+            }
+            match (first.children[our_side].target(), second.children[their_side].target()) {
+                (Target::Item(a), Target::Item(b)) => visit(a, b, out),
+                (Target::Item(a), Target::Node(node)) => their.below(node, our_box, &mut |b| visit(a, b, out)),
+                (Target::Node(node), Target::Item(b)) => mine.below(node, their_box, &mut |a| visit(a, b, out)),
+                (Target::Node(first), Target::Node(second)) => stack.push((first as u32, second as u32)),
+            }
+        }
+    }
+}
+
 /// Expands all tasks level by level until there are enough, or expanding adds none.
-fn cut<'tree>(tasks: &mut Vec<Task<'tree>>, expand: impl Fn(Task<'tree>, &mut Vec<Task<'tree>>)) {
+fn cut(tasks: &mut Vec<Task>, expand: impl Fn(Task, &mut Vec<Task>)) {
     for _ in 0..12 {
         if tasks.len() >= TASK_COUNT {
             break;
         }
-        let mut next = Vec::with_capacity(3 * tasks.len());
+        let mut next = Vec::with_capacity(4 * tasks.len());
         for &task in tasks.iter() {
             expand(task, &mut next);
         }

@@ -1,7 +1,7 @@
 //! Edges that pass through triangles, in the symbolically perturbed mesh.
 
-use super::separation::{surely_apart, surely_only_corner};
-use super::triangle_pair::shared_corners;
+use super::separation::{Reach, surely_apart, surely_only_corner};
+use super::triangle_pair::{shared_corners, turned};
 use crate::ids::VertexId;
 use crate::math::DVec3;
 use crate::predicates::{IndexedPoint, Side, side_of_plane};
@@ -33,62 +33,95 @@ pub fn crossings_of_pair(
     b: [VertexId; 3],
     positions: &[DVec3],
 ) -> ([Option<PairCrossing>; 2], usize) {
-    let mut found = Found { crossings: [None; 2], count: 0 };
-    let (shared_count, in_a, in_b) = shared_corners(a, b);
-    if shared_count > 1 {
-        return (found.crossings, 0);
-    }
-    let point = |vertex: VertexId| IndexedPoint { vertex, position: positions[vertex.index()] };
-    let (a, b) = (a.map(point), b.map(point));
-    match shared_count {
-        0 => {
-            if surely_apart(a.map(|p| p.position), b.map(|p| p.position)) {
-                return (found.crossings, 0);
-            }
-            let b_sides = b.map(|p| side_of_plane(a[0], a[1], a[2], p));
-            if all_equal(b_sides) {
-                return (found.crossings, 0);
-            }
-            let a_sides = a.map(|p| side_of_plane(b[0], b[1], b[2], p));
-            if all_equal(a_sides) {
-                return (found.crossings, 0);
-            }
-            for edge in 0..3 {
-                let next = (edge + 1) % 3;
-                if a_sides[edge] != a_sides[next] && line_pierces(a[edge], a[next], b) {
-                    found.push(PairSide::First, edge);
-                }
-                if b_sides[edge] != b_sides[next] && line_pierces(b[edge], b[next], a) {
-                    found.push(PairSide::Second, edge);
-                }
-            }
-        }
-        _ => {
-            let turned = |corners: [IndexedPoint; 3], first: usize| {
-                [first, first + 1, first + 2].map(|corner| corners[corner % 3].position)
-            };
-            if surely_only_corner(turned(a, in_a), turned(b, in_b)) {
-                return (found.crossings, 0);
-            }
-            let opposite = |corner: usize| ((corner + 1) % 3, (corner + 2) % 3);
-            let ((a_start, a_end), (b_start, b_end)) = (opposite(in_a), opposite(in_b));
-            if edge_pierces(a[a_start], a[a_end], b) {
-                found.push(PairSide::First, a_start);
-            }
-            if edge_pierces(b[b_start], b[b_end], a) {
-                found.push(PairSide::Second, b_start);
-            }
-        }
-    }
-    (found.crossings, found.count)
+    crossings_within(a, b, positions, Reach::UNKNOWN)
 }
 
+/// [`crossings_of_pair`], faster where all coordinates are known to differ by no more than a reach.
+#[inline]
+pub(super) fn crossings_within(
+    a: [VertexId; 3],
+    b: [VertexId; 3],
+    positions: &[DVec3],
+    reach: Reach,
+) -> ([Option<PairCrossing>; 2], usize) {
+    match shared_corners(a, b) {
+        (0, ..) if !reach.parts(a, b, positions) => crossings_of_disjoint(a, b, positions).into_parts(),
+        (1, in_a, in_b) if !reach.parts_at_corner(turned(a, in_a), turned(b, in_b), positions) => {
+            crossings_at_corner((a, in_a), (b, in_b), positions).into_parts()
+        }
+        _ => NO_CROSSING,
+    }
+}
+
+const NO_CROSSING: ([Option<PairCrossing>; 2], usize) = ([None; 2], 0);
+
+#[inline(never)]
+fn crossings_of_disjoint(a: [VertexId; 3], b: [VertexId; 3], positions: &[DVec3]) -> Found {
+    let at = |vertex: VertexId| positions[vertex.index()];
+    let mut found = Found::default();
+    if surely_apart(a.map(at), b.map(at)) {
+        return found;
+    }
+    let (a, b) = (a.map(|vertex| indexed(vertex, positions)), b.map(|vertex| indexed(vertex, positions)));
+    let b_sides = b.map(|p| side_of_plane(a[0], a[1], a[2], p));
+    if all_equal(b_sides) {
+        return found;
+    }
+    let a_sides = a.map(|p| side_of_plane(b[0], b[1], b[2], p));
+    if all_equal(a_sides) {
+        return found;
+    }
+    for edge in 0..3 {
+        let next = (edge + 1) % 3;
+        if a_sides[edge] != a_sides[next] && line_pierces(a[edge], a[next], b) {
+            found.push(PairSide::First, edge);
+        }
+        if b_sides[edge] != b_sides[next] && line_pierces(b[edge], b[next], a) {
+            found.push(PairSide::Second, edge);
+        }
+    }
+    found
+}
+
+/// For triangles of which these corners are one and the same vertex: only the edges opposite can cross.
+#[inline(never)]
+fn crossings_at_corner(
+    (a, in_a): ([VertexId; 3], usize),
+    (b, in_b): ([VertexId; 3], usize),
+    positions: &[DVec3],
+) -> Found {
+    let at = |vertex: VertexId| positions[vertex.index()];
+    let mut found = Found::default();
+    if surely_only_corner(turned(a, in_a).map(at), turned(b, in_b).map(at)) {
+        return found;
+    }
+    let (a, b) = (a.map(|vertex| indexed(vertex, positions)), b.map(|vertex| indexed(vertex, positions)));
+    let opposite = |corner: usize| ((corner + 1) % 3, (corner + 2) % 3);
+    let ((a_start, a_end), (b_start, b_end)) = (opposite(in_a), opposite(in_b));
+    if edge_pierces(a[a_start], a[a_end], b) {
+        found.push(PairSide::First, a_start);
+    }
+    if edge_pierces(b[b_start], b[b_end], a) {
+        found.push(PairSide::Second, b_start);
+    }
+    found
+}
+
+fn indexed(vertex: VertexId, positions: &[DVec3]) -> IndexedPoint {
+    IndexedPoint { vertex, position: positions[vertex.index()] }
+}
+
+#[derive(Default)]
 struct Found {
     crossings: [Option<PairCrossing>; 2],
     count: usize,
 }
 
 impl Found {
+    fn into_parts(self) -> ([Option<PairCrossing>; 2], usize) {
+        (self.crossings, self.count)
+    }
+
     fn push(&mut self, edge_of: PairSide, edge: usize) {
         // In general position two triangles meet in one segment, which has two ends.
         self.crossings[self.count] = Some(PairCrossing { edge_of, edge });

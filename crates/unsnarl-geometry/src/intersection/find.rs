@@ -1,7 +1,8 @@
 //! All pairs of a mesh that meet, or that cross symbolically, through a tree and in parallel.
 
-use super::crossing::{PairCrossing, crossings_of_pair};
-use super::triangle_pair::{Relation, relation};
+use super::crossing::{PairCrossing, crossings_within};
+use super::separation::Reach;
+use super::triangle_pair::{Relation, relation_within};
 use crate::aabb::Aabb;
 use crate::bvh::Bvh;
 use crate::ids::TriangleId;
@@ -27,9 +28,7 @@ pub fn triangle_box(topology: &Topology, positions: &[DVec3], triangle: usize) -
 
 /// A tree over all triangles where they are.
 pub fn triangle_tree(topology: &Topology, positions: &[DVec3]) -> Bvh {
-    let boxes: Vec<Aabb> =
-        (0..topology.triangle_count()).map(|triangle| triangle_box(topology, positions, triangle)).collect();
-    Bvh::build(&boxes)
+    Bvh::build_from(topology.triangle_count(), |triangle| triangle_box(topology, positions, triangle))
 }
 
 /// Every pair of closed triangles that meet beyond what they share by connectivity, sorted.
@@ -42,11 +41,12 @@ pub fn find_intersecting_pairs(
     wanted: impl Fn(usize, usize) -> bool + Sync,
 ) -> Vec<IntersectingPair> {
     let triangles = topology.triangles();
+    let reach = Reach::within(&tree.bounds());
     let mut pairs = tree.self_overlaps(|a, b, out: &mut Vec<IntersectingPair>| {
         if !wanted(a, b) {
             return;
         }
-        let relation = relation(triangles[a], triangles[b], positions);
+        let relation = relation_within(triangles[a], triangles[b], positions, reach);
         if relation != Relation::Apart {
             out.push(IntersectingPair { first: TriangleId::new(a), second: TriangleId::new(b), relation });
         }
@@ -63,11 +63,12 @@ pub fn find_crossing_pairs(
     wanted: impl Fn(usize, usize) -> bool + Sync,
 ) -> Vec<(TriangleId, TriangleId, [Option<PairCrossing>; 2])> {
     let triangles = topology.triangles();
+    let reach = Reach::within(&tree.bounds());
     let mut pairs = tree.self_overlaps(|a, b, out: &mut Vec<_>| {
         if !wanted(a, b) {
             return;
         }
-        let (crossings, count) = crossings_of_pair(triangles[a], triangles[b], positions);
+        let (crossings, count) = crossings_within(triangles[a], triangles[b], positions, reach);
         if count > 0 {
             out.push((TriangleId::new(a), TriangleId::new(b), crossings));
         }

@@ -4,7 +4,7 @@
 //! else. A triangle without area stands for the segment or point that it covers.
 
 use super::planar::{Projection, segment_meets_triangle, segments_meet};
-use super::separation::{surely_apart, surely_only_corner, surely_unfolded};
+use super::separation::{Reach, surely_apart, surely_only_corner, surely_unfolded};
 use crate::ids::VertexId;
 use crate::math::DVec3;
 use crate::predicates::{Sign, orient3d};
@@ -22,35 +22,79 @@ pub enum Relation {
 
 /// The relation of two different triangles, given by their vertices.
 pub fn relation(a: [VertexId; 3], b: [VertexId; 3], positions: &[DVec3]) -> Relation {
-    let from = |vertices: [VertexId; 3], start: usize| {
-        [start, start + 1, start + 2].map(|corner| positions[vertices[corner % 3].index()])
-    };
+    relation_within(a, b, positions, Reach::UNKNOWN)
+}
+
+/// [`relation`], faster where all coordinates are known to differ by no more than a reach.
+#[inline]
+pub(super) fn relation_within(a: [VertexId; 3], b: [VertexId; 3], positions: &[DVec3], reach: Reach) -> Relation {
     match shared_corners(a, b) {
-        (0, ..) => {
-            let (a, b) = (from(a, 0), from(b, 0));
-            if surely_apart(a, b) { Relation::Apart } else { disjoint(a, b) }
-        }
+        (0, ..) if reach.parts(a, b, positions) => Relation::Apart,
+        (0, ..) => relation_of_disjoint(a, b, positions),
         (1, in_a, in_b) => {
-            let (a, b) = (from(a, in_a), from(b, in_b));
-            if surely_only_corner(a, b) { Relation::Apart } else { sharing_vertex(a, b) }
+            let (a, b) = (turned(a, in_a), turned(b, in_b));
+            if reach.parts_at_corner(a, b, positions) { Relation::Apart } else { relation_at_corner(a, b, positions) }
         }
         (2, in_a, in_b) => {
-            let ([a, u, v], [b, ..]) = (from(a, in_a), from(b, in_b));
-            if surely_unfolded([u, v], a, b) { Relation::Apart } else { sharing_edge([u, v], a, b) }
+            let ([a, u, v], b) = (turned(a, in_a), b[in_b]);
+            relation_at_edge([u, v], a, b, positions)
         }
         _ => Relation::Touching,
     }
 }
 
+#[inline(never)]
+fn relation_of_disjoint(a: [VertexId; 3], b: [VertexId; 3], positions: &[DVec3]) -> Relation {
+    let at = |vertex: VertexId| positions[vertex.index()];
+    let (a, b) = (a.map(at), b.map(at));
+    if surely_apart(a, b) { Relation::Apart } else { disjoint(a, b) }
+}
+
+/// The first corners are one and the same vertex.
+#[inline(never)]
+fn relation_at_corner(a: [VertexId; 3], b: [VertexId; 3], positions: &[DVec3]) -> Relation {
+    let at = |vertex: VertexId| positions[vertex.index()];
+    let (a, b) = (a.map(at), b.map(at));
+    if surely_only_corner(a, b) { Relation::Apart } else { sharing_vertex(a, b) }
+}
+
+#[inline]
+fn relation_at_edge([u, v]: [VertexId; 2], a: VertexId, b: VertexId, positions: &[DVec3]) -> Relation {
+    let at = |vertex: VertexId| positions[vertex.index()];
+    let (u, v, a, b) = (at(u), at(v), at(a), at(b));
+    if surely_unfolded([u, v], a, b) { Relation::Apart } else { sharing_edge([u, v], a, b) }
+}
+
+/// A triangle that begins with another of its corners.
+#[inline]
+pub(super) fn turned([a, b, c]: [VertexId; 3], first: usize) -> [VertexId; 3] {
+    match first {
+        0 => [a, b, c],
+        1 => [b, c, a],
+        _ => [c, a, b],
+    }
+}
+
 /// How many vertices two triangles share, and the corner of each that tells where: the shared one if there is one, the
 /// one that is not shared if there are two.
+#[inline]
 pub(super) fn shared_corners(a: [VertexId; 3], b: [VertexId; 3]) -> (usize, usize, usize) {
-    let in_b = a.map(|vertex| usize::from(b.contains(&vertex)));
-    let in_a = b.map(|vertex| usize::from(a.contains(&vertex)));
-    let count = in_b[0] + in_b[1] + in_b[2];
-    let telling = usize::from(count == 1);
-    let place = |shared: [usize; 3]| shared.iter().position(|&is_shared| is_shared == telling).unwrap_or(0);
-    (count, place(in_b), place(in_a))
+    let row = |vertex: VertexId| {
+        u32::from(vertex == b[0]) | (u32::from(vertex == b[1]) << 1) | (u32::from(vertex == b[2]) << 2)
+    };
+    let equal = row(a[0]) | (row(a[1]) << 3) | (row(a[2]) << 6);
+    match equal {
+        0 => (0, 0, 0),
+        only if only & (only - 1) == 0 => {
+            let place = only.trailing_zeros() as usize;
+            (1, place / 3, place % 3)
+        }
+        _ => {
+            let apart_in_a = (0..3).find(|row| (equal >> (3 * row)) & 0b111 == 0).unwrap_or(0);
+            let apart_in_b = (0..3).find(|column| (equal >> column) & 0b001_001_001 == 0).unwrap_or(0);
+            (equal.count_ones() as usize, apart_in_a, apart_in_b)
+        }
+    }
 }
 
 fn signs_of_corners([a, b, c]: [DVec3; 3], points: [DVec3; 3]) -> [Sign; 3] {
@@ -70,6 +114,7 @@ fn touching_if(meets: bool) -> Relation {
 }
 
 /// Two triangles without a common vertex.
+#[inline(never)]
 fn disjoint(a: [DVec3; 3], b: [DVec3; 3]) -> Relation {
     let b_signs = signs_of_corners(a, b);
     if strictly_on_one_side(&b_signs) {
@@ -132,6 +177,7 @@ fn closed_sets_meet(a: [DVec3; 3], b: [DVec3; 3]) -> bool {
 /// Two triangles whose first corners are one and the same vertex.
 ///
 /// A common point beyond it lies on a ray from it that stays in both until it leaves one through the opposite side.
+#[inline(never)]
 fn sharing_vertex(a: [DVec3; 3], b: [DVec3; 3]) -> Relation {
     let [v, a1, a2] = a;
     let [_, b1, b2] = b;
@@ -180,6 +226,7 @@ fn same_direction(from: DVec3, a: DVec3, b: DVec3) -> bool {
 
 /// Two triangles with a common edge `u v` and third corners `a`, `b`: they meet beyond it when one is folded flat on the
 /// other.
+#[inline(never)]
 fn sharing_edge([u, v]: [DVec3; 2], a: DVec3, b: DVec3) -> Relation {
     if orient3d(u, v, a, b) != Sign::Zero {
         return Relation::Apart;
