@@ -2,3 +2,8 @@
 
 pub mod meshes;
 pub mod timing;
+
+/// The Rust blocks of the README, compiled and run as documentation tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+pub struct Readme;
