@@ -1,4 +1,4 @@
-//! Embeds the built page. Without `page/dist/site` a notice is embedded that says how to build it.
+//! Embeds the built page, from copies, so that the page can be built again meanwhile. Without `page/dist/site` a notice is embedded that says how to build it.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -10,16 +10,18 @@ fn main() {
     let mut files = Vec::new();
     collect(&root.join("page/dist/site"), "", &mut files);
     files.sort();
+    let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets it"));
     let mut list = String::from("&[\n");
-    for (name, path) in &files {
-        writeln!(list, "    ({name:?}, include_bytes!({path:?})),").expect("a string takes everything");
+    for (index, (name, path)) in files.iter().enumerate() {
+        let copy = out.join(format!("page_file_{index}"));
+        std::fs::copy(path, &copy).expect("the built page can be read");
+        writeln!(list, "    ({name:?}, include_bytes!({copy:?})),").expect("a string takes everything");
     }
     list.push_str("]\n");
-    let target = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets it")).join("page_files.rs");
-    std::fs::write(target, list).expect("the output folder can be written");
+    std::fs::write(out.join("page_files.rs"), list).expect("the output folder can be written");
 }
 
-fn collect(folder: &Path, prefix: &str, files: &mut Vec<(String, String)>) {
+fn collect(folder: &Path, prefix: &str, files: &mut Vec<(String, PathBuf)>) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
         let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
@@ -27,7 +29,7 @@ fn collect(folder: &Path, prefix: &str, files: &mut Vec<(String, String)>) {
         if path.is_dir() {
             collect(&path, &format!("{name}/"), files);
         } else {
-            files.push((name, path.display().to_string()));
+            files.push((name, path));
         }
     }
 }

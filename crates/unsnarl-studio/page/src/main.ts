@@ -148,6 +148,7 @@ function showOpened(message: Opened): void {
   element("name").title = message.parts.map((part) => `${part.name}: ${part.vertices[1]} vertices, ${part.triangles[1]} triangles`).join("\n");
   chooser.hide();
   delete body.dataset.chooser;
+  for (const old of document.querySelectorAll(".toast.bad")) old.remove();
   sidebar.partCount = message.parts.length;
   space.open(message);
   panels.open(message);
