@@ -1,15 +1,14 @@
 //! What the intersection analysis costs as crossings grow, from crossings to colours, on one thread.
 //!
-//! `cargo run --release -p unsnarl-benches --bin analysis` prints tables and one line of JSON. The first table throws a
-//! growing share of one handkerchief of 392 triangles about (Cha 2022, 6.3, has about 390 triangles and 7,801 crossing
-//! pairs), the second all of larger and larger ones, the third refines a tangle whose traces cross themselves. The
-//! exponent is the slope of time over crossing pairs between the first and the last row in logarithms: 1 is linear, 2
-//! would be quadratic. In the third table what is cut off grows with the square of the crossings, and so may the time.
+//! `cargo run --release -p unsnarl-benches --bin analysis` prints two tables and one line of JSON. The first table throws
+//! a growing share of one handkerchief of 392 triangles about (Cha 2022, 6.3, has about 390 triangles and 7,801 crossing
+//! pairs), the second all of larger and larger ones. The exponent is the slope of time over crossing pairs between the
+//! first and the last row in logarithms: 1 is linear, 2 would be quadratic.
 
 use serde_json::{Value, json};
 use std::error::Error;
 use unsnarl::analysis::{self, Assembly, Workspace};
-use unsnarl::samples::{self, Cut, Explosion, Recipe, explode};
+use unsnarl::samples::{Cut, Explosion, Recipe, explode};
 use unsnarl_benches::timing::measure;
 use unsnarl_geometry::TriMesh;
 
@@ -30,16 +29,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         "larger and larger handkerchiefs, all of each thrown about",
         [8, 12, 16, 20, 26, 32].map(|resolution| thrown(resolution, Explosion::Whole)),
     )?;
-    let eight = samples::find("eight").ok_or("there is a sample named eight")?;
-    let refined = table(
-        "EIGHT, finer and finer",
-        [28, 56, 112, 224].map(|resolution| eight.make(&Recipe { resolution, cut: Cut::Regular, seed: 1 }).mesh),
-    )?;
     let report = json!({
         "schema": "unsnarl.bench.analysis/1",
         "one_size": one_size,
         "growing_size": growing_size,
-        "refined": refined,
     });
     println!("{report}");
     Ok(())
