@@ -78,7 +78,7 @@ fn a_sidecar_lies_beside_its_mesh() {
 fn mistakes_are_named_with_their_line() {
     let rows = [
         ("colour = 3\n", "x:1: ", "colour"),
-        ("\nlayer = \"two\"\n", "x:2: ", "integer"),
+        ("\nlayer = \"two\"\n", "x:2: ", "expected i32"),
         ("rest = \"flat\"\n", "x:1: ", "flat"),
         ("[[panel]]\nindex = 0\nlable = \"cuff\"\n", "x:3: ", "lable"),
         ("\n[[panel]]\nlabel = \"cuff\"\n", "x:2: ", "expected one of `index`, `group` and `vertex`"),
