@@ -90,14 +90,19 @@ impl LevelSet {
         let mut slots = Vec::with_capacity(blocks.len());
         let mut known = Vec::with_capacity(blocks.len());
         let mut boxes = Vec::with_capacity(blocks.len());
+        let mut beside = BTreeSet::new();
         for (block, corrected) in blocks.iter().zip(corrected) {
             let (Some(corrected), Some(slot)) = (corrected, self.grid.slot(*block)) else { continue };
             self.grid.block_mut(slot).copy_from_slice(&corrected.samples);
             slots.push(slot);
-            known.push(corrected.known);
             boxes.extend(corrected.interface);
+            beside.extend(corrected.blocks_beside(*block));
+            known.push(corrected.known);
         }
-        for block in blocks_around(self.grid.width(), &boxes, reach) {
+        // A band wider than a block reaches past the blocks beside; then boxes are near enough.
+        let wide = self.half_width > (self.grid.width().samples() - 1) as f64 * spacing;
+        let needed = if wide { blocks_around(self.grid.width(), &boxes, reach) } else { beside };
+        for block in needed {
             if self.grid.slot(block).is_none() {
                 slots.push(self.grid.store(block));
                 known.push(vec![false; self.grid.width().volume()]);
@@ -127,6 +132,7 @@ impl LevelSet {
         let edge = grid.background().outside;
         let spacing = self.frame.spacing as f32;
         let width = grid.width().samples();
+        let reach_squared = (self.half_width / self.frame.spacing).powi(2);
         let correct = |halo: &mut Halo<f32>, block: BlockCoordinates| {
             grid.slot(block)?;
             halo.load(grid, block);
@@ -135,6 +141,7 @@ impl LevelSet {
                 samples: Vec::with_capacity(width.pow(3)),
                 known: Vec::with_capacity(width.pow(3)),
                 interface: None,
+                beside: 0,
             };
             for z in 0..width {
                 for y in 0..width {
@@ -147,6 +154,7 @@ impl LevelSet {
                             if known { value * spacing / slope.size.max(1e-3 * spacing) } else { edge.copysign(value) };
                         if slope.crossed {
                             corrected.include([first[0] + x as i32, first[1] + y as i32, first[2] + z as i32]);
+                            corrected.reach_out([x, y, z], width, reach_squared);
                         }
                         let limit = if slope.crossed { 0.999 * edge } else { edge };
                         corrected.samples.push(fresh.clamp(-limit, limit));
@@ -193,6 +201,8 @@ struct Corrected {
     known: Vec<bool>,
     /// The box of the samples beside a change of sign.
     interface: Option<([i32; 3], [i32; 3])>,
+    /// A bit for each of the 27 blocks around (x fastest) that one of those samples is near enough to.
+    beside: u32,
 }
 
 impl Corrected {
@@ -202,6 +212,28 @@ impl Corrected {
             low[axis] = low[axis].min(sample[axis]);
             high[axis] = high[axis].max(sample[axis]);
         }
+    }
+}
+
+impl Corrected {
+    /// Marks the blocks that have a sample within the half width (squared, in samples) of a sample of this one.
+    fn reach_out(&mut self, local: [usize; 3], width: usize, reach_squared: f64) {
+        let away = local.map(|c| [((c + 1) * (c + 1)) as f64, 0.0, ((width - c) * (width - c)) as f64]);
+        for z in 0..3 {
+            for y in (0..3).filter(|&y| away[2][z] + away[1][y] < reach_squared) {
+                for x in (0..3).filter(|&x| away[2][z] + away[1][y] + away[0][x] < reach_squared) {
+                    self.beside |= 1 << (x + 3 * (y + 3 * z));
+                }
+            }
+        }
+    }
+
+    fn blocks_beside(&self, block: BlockCoordinates) -> impl Iterator<Item = BlockCoordinates> {
+        let beside = self.beside;
+        (0..27).filter(move |bit| beside >> bit & 1 == 1).map(move |bit| {
+            let step = [bit % 3 - 1, bit / 3 % 3 - 1, bit / 9 - 1];
+            [0, 1, 2].map(|axis| block[axis] + step[axis])
+        })
     }
 }
 

@@ -42,7 +42,7 @@ pub fn sweep(
     let mut waiting: Vec<usize> = (0..slots.len()).collect();
     let mut number_of: FxHashMap<u32, usize> = FxHashMap::default();
     number_of.extend(slots.iter().enumerate().map(|(number, slot)| (slot.0, number)));
-    let tolerance = spacing as f32 * if order == Order::Front { 5e-3 } else { 1e-4 };
+    let tolerance = spacing as f32 * if order == Order::Front { 2e-2 } else { 1e-4 };
     for _ in 0..rounds {
         let swept: Vec<Option<Vec<f32>>> = waiting
             .par_iter()
