@@ -10,6 +10,7 @@
 
 pub mod report;
 mod settings;
+mod touching;
 
 pub use settings::{FixMethod, FixSettings};
 
@@ -23,7 +24,7 @@ use crate::settings::{DynamicsSettings, Integration};
 use crate::state::State;
 use crate::untangle::esef::{self, EsefSettings, Pull};
 use crate::untangle::{ColourRules, tearing};
-use unsnarl_geometry::{DVec3, TriangleId, VertexId};
+use unsnarl_geometry::{DVec3, Topology, TriangleId, VertexId};
 
 /// A garment, or several, with bodies as obstacles.
 pub struct Patient {
@@ -106,8 +107,13 @@ impl Outcome {
 }
 
 /// Untangles. `observe` sees every step and may stop it.
+///
+/// When nothing has improved for a while a stronger measure is taken, see [`Untangling::strengthen`]; when there is none
+/// left, it ends with the best state it has seen.
 pub fn untangle(patient: Patient, settings: &FixSettings, observe: &mut dyn FnMut(&Progress) -> Continue) -> Outcome {
     let mut untangling = Untangling::new(patient, settings.clone());
+    untangling.separate_touching();
+    let mut watch = Watch::default();
     let mut calm_steps = 0;
     for step in 0..settings.largest_step_count {
         let tangle = untangling.analyze();
@@ -116,16 +122,57 @@ pub fn untangle(patient: Patient, settings: &FixSettings, observe: &mut dyn FnMu
             break;
         }
         if untangling.is_done(&tangle) {
+            if untangling.separate_touching() {
+                continue;
+            }
             calm_steps += 1;
             if calm_steps > settings.relaxation_steps || untangling.steps == 0 {
                 break;
             }
         } else {
             calm_steps = 0;
+            let better = watch.look(&tangle, &positions, &untangling.state.positions);
+            if better > settings.patience {
+                if !untangling.strengthen() {
+                    break;
+                }
+                watch.wait_again();
+            }
         }
         untangling.step(&tangle);
     }
-    untangling.finish()
+    untangling.finish(watch.best)
+}
+
+/// Watches for progress: red triangles first, then the length of the contours.
+#[derive(Default)]
+struct Watch {
+    least: Option<(usize, f64)>,
+    /// Cloth at the best moment so far.
+    best: Option<(usize, Vec<DVec3>)>,
+    steps_since: usize,
+}
+
+impl Watch {
+    /// Returns for how many steps nothing has become better.
+    fn look(&mut self, tangle: &Tangle, positions: &[DVec3], cloth: &[DVec3]) -> usize {
+        let length: f64 = tangle.contours.iter().map(|tangled| tangled.contour.length(positions)).sum();
+        let red = tangle.colours.red_triangles.len();
+        let better =
+            self.least.is_none_or(|(least, shortest)| red < least || (red == least && length < 0.98 * shortest));
+        if better {
+            self.least = Some((red, length));
+            self.best = Some((red, cloth.to_vec()));
+            self.steps_since = 0;
+        } else {
+            self.steps_since += 1;
+        }
+        self.steps_since
+    }
+
+    fn wait_again(&mut self) {
+        self.steps_since = 0;
+    }
 }
 
 /// Untangling under way, step by step: what [`untangle`] drives, and what an interactive program drives itself.
@@ -144,10 +191,13 @@ pub struct Untangling {
     thickness: Vec<f64>,
     /// Vertices that have been near a tangle: only they move.
     active: Vec<bool>,
-    mean_edge: f64,
+    /// The size of the mesh at each vertex, metres.
+    local_size: Vec<f64>,
     resolvers: ResolverCounts,
     red_history: Vec<usize>,
     steps: usize,
+    strength: usize,
+    touching_rounds: usize,
     analysis_workspace: analysis::Workspace,
     dynamics_workspace: dynamics::Workspace,
     contact_workspace: contact::Workspace,
@@ -160,9 +210,10 @@ impl Untangling {
         let topology = assembly.topology().clone();
         let thickness = vec![settings.separation; topology.vertex_count()];
         let rest_lengths = rest_lengths(&assembly, &model, &state, &body_positions);
+        let local_size = local_sizes(&topology, &rest_lengths);
         let mesh = ContactMesh::new(topology, &rest_lengths, &thickness);
         Self {
-            mean_edge: model.mean_rest_edge(),
+            local_size,
             active: vec![false; state.positions.len()],
             model,
             state,
@@ -176,6 +227,8 @@ impl Untangling {
             resolvers: ResolverCounts::default(),
             red_history: Vec::new(),
             steps: 0,
+            strength: 0,
+            touching_rounds: 0,
             analysis_workspace: analysis::Workspace::default(),
             dynamics_workspace: dynamics::Workspace::default(),
             contact_workspace: contact::Workspace::default(),
@@ -212,7 +265,7 @@ impl Untangling {
         for &hinge in &tear.stiffened_hinges {
             self.state.hinge_stiffness[hinge] = self.settings.tear_stiffening;
         }
-        let separation = self.settings.red_green_separation * self.mean_edge;
+        let separation = self.local_size.iter().map(|size| self.settings.red_green_separation * size).collect();
         let mut rules = ColourRules::from_colours(self.assembly.topology(), &tangle.colours, separation);
         rules.omit(self.assembly.topology(), &tear.omitted);
         self.advance(&rules);
@@ -235,11 +288,12 @@ impl Untangling {
             step: self.settings.step,
         };
         let mut proposed = dynamics::propose(&start, &guidance, &dynamics_settings, &mut self.dynamics_workspace);
-        limit_motion(&mut proposed.positions, &self.state.positions, self.settings.largest_move * self.mean_edge);
+        self.limit_motion(&mut proposed.positions);
         let from = self.all_positions();
         let to: Vec<DVec3> = proposed.positions.iter().chain(&self.body_positions).copied().collect();
+        let mean_mass = self.model.masses.iter().sum::<f64>() / self.model.masses.len() as f64;
         let mut inverse_mass: Vec<f64> = (0..from.len())
-            .map(|vertex| if self.active.get(vertex) == Some(&true) { 1.0 / self.model.masses[vertex] } else { 0.0 })
+            .map(|vertex| if self.active.get(vertex) == Some(&true) { 1.0 / mean_mass } else { 0.0 })
             .collect();
         for (vertex, _) in &self.holds {
             inverse_mass[vertex.index()] = 0.0;
@@ -258,6 +312,14 @@ impl Untangling {
         let resolved = contact::resolve(&input, &contact_settings, &mut self.contact_workspace);
         proposed.positions.copy_from_slice(&resolved.positions[..self.state.positions.len()]);
         self.state = dynamics::finish(&start, proposed, &dynamics_settings, &mut self.dynamics_workspace);
+    }
+
+    /// Shortens moves that are longer than a share of the edges around.
+    fn limit_motion(&self, end: &mut [DVec3]) {
+        for (vertex, end) in end.iter_mut().enumerate() {
+            let start = self.state.positions[vertex];
+            *end = start + (*end - start).clamp_length_max(self.settings.largest_move * self.local_size[vertex]);
+        }
     }
 
     /// Marks what lies within some rings of anything red; it stays free from then on.
@@ -286,8 +348,64 @@ impl Untangling {
         }
     }
 
-    /// The exact check of where things are, and the account of what was done.
-    pub fn finish(mut self) -> Outcome {
+    /// Takes the next stronger measure against a tangle that does not come undone; `false` if there is none left.
+    ///
+    /// First, edges shorten faster, more cloth may move, and hinges that cross lose the bend they were loaded with; then
+    /// torn folds are stiffened more and still more cloth moves.
+    pub fn strengthen(&mut self) -> bool {
+        self.strength += 1;
+        match self.strength {
+            1 => {
+                self.settings.gamma = self.settings.gamma.min(0.6);
+                self.settings.rings *= 2;
+                self.flatten_red_hinges();
+            }
+            2 => {
+                self.settings.rings *= 4;
+                self.settings.tear_stiffening *= 10.0;
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    fn flatten_red_hinges(&mut self) {
+        let tangle = self.analyze();
+        let is_red = |triangle: &TriangleId| tangle.colours.red_triangles.binary_search(triangle).is_ok();
+        for (hinge, angle) in self.model.hinges.iter().zip(&mut self.state.rest_angles) {
+            if hinge.triangles.iter().any(is_red) {
+                *angle = 0.0;
+            }
+        }
+    }
+
+    /// Moves apart what touches without crossing; `false` if nothing does, or if it has been tried often enough.
+    pub fn separate_touching(&mut self) -> bool {
+        const MOST_ROUNDS: usize = 20;
+        let positions = self.all_positions();
+        let verdict = analysis::verdict(&self.assembly, &positions, &mut self.analysis_workspace);
+        if verdict.touching_count() == 0 || self.touching_rounds == MOST_ROUNDS {
+            return false;
+        }
+        self.touching_rounds += 1;
+        self.resolvers.separate_touching += 1;
+        let separation = self.settings.separation;
+        for (vertex, step) in touching::pushes(self.assembly.topology(), &positions, &verdict, separation) {
+            if let Some(position) = self.state.positions.get_mut(vertex.index()) {
+                *position += step;
+            }
+        }
+        true
+    }
+
+    /// The exact check of where things are, and the account of what was done. Where the last state still crosses, the
+    /// best one counts.
+    pub fn finish(mut self, best: Option<(usize, Vec<DVec3>)>) -> Outcome {
+        if let Some((red, positions)) = best
+            && red < self.analyze().colours.red_triangles.len()
+        {
+            self.state.positions = positions;
+        }
         let positions = self.all_positions();
         let verdict = analysis::verdict(&self.assembly, &positions, &mut self.analysis_workspace);
         let tangle = self.analyze();
@@ -299,13 +417,6 @@ impl Untangling {
             resolvers: self.resolvers,
             red_history: self.red_history,
         }
-    }
-}
-
-/// Shortens moves that are longer than a limit.
-fn limit_motion(end: &mut [DVec3], start: &[DVec3], longest: f64) {
-    for (end, &start) in end.iter_mut().zip(start) {
-        *end = start + (*end - start).clamp_length_max(longest);
     }
 }
 
@@ -328,6 +439,27 @@ fn rest_lengths(assembly: &Assembly, model: &Model, state: &State, body_position
                 Some(shape) => shape.side(corner(ends[0]), corner(ends[1])).length(),
                 None => at(ends[0]).distance(at(ends[1])),
             }
+        })
+        .collect()
+}
+
+/// The size of the mesh at each vertex: the mean of its edges, but at most a few times the least height of its triangles,
+/// so that slivers are not asked to keep a distance that they do not have.
+fn local_sizes(topology: &Topology, rest_lengths: &[f64]) -> Vec<f64> {
+    const HEIGHTS_PER_EDGE: f64 = 2.0;
+    let height = |triangle: TriangleId| {
+        let [a, b, c] = topology.triangle_edges(triangle).map(|edge| rest_lengths[edge.index()]);
+        let half = 0.5 * (a + b + c);
+        let area = (half * (half - a) * (half - b) * (half - c)).max(0.0).sqrt();
+        2.0 * area / a.max(b).max(c).max(f64::MIN_POSITIVE)
+    };
+    (0..topology.vertex_count())
+        .map(|vertex| {
+            let (edges, triangles) =
+                (topology.vertex_edges(VertexId::new(vertex)), topology.vertex_triangles(VertexId::new(vertex)));
+            let mean = edges.iter().map(|edge| rest_lengths[edge.index()]).sum::<f64>() / edges.len().max(1) as f64;
+            let least = triangles.iter().map(|&triangle| height(triangle)).fold(f64::INFINITY, f64::min);
+            mean.min(HEIGHTS_PER_EDGE * least)
         })
         .collect()
 }

@@ -56,8 +56,7 @@ pub struct Spread {
 impl Displacement {
     /// Between two sets of positions; also how many differ.
     pub fn between(before: &[DVec3], after: &[DVec3]) -> (usize, Self) {
-        let moved: Vec<f64> =
-            before.iter().zip(after).filter(|(a, b)| a != b).map(|(a, b)| a.distance(*b)).collect();
+        let moved: Vec<f64> = before.iter().zip(after).filter(|(a, b)| a != b).map(|(a, b)| a.distance(*b)).collect();
         let max = moved.iter().copied().fold(0.0, f64::max);
         let mean = if moved.is_empty() { 0.0 } else { moved.iter().sum::<f64>() / moved.len() as f64 };
         (moved.len(), Self { max, mean })

@@ -29,6 +29,8 @@ pub struct FixSettings {
     pub largest_move: f64,
     /// Steps of relaxation once everything is clean.
     pub relaxation_steps: usize,
+    /// Steps without progress before a stronger measure is taken.
+    pub patience: usize,
     /// Steps at most.
     pub largest_step_count: usize,
 }
@@ -43,9 +45,10 @@ impl Default for FixSettings {
             separation: 1e-4,
             rings: 4,
             tear_stiffening: 30.0,
-            largest_move: 1.0,
+            largest_move: 0.5,
             relaxation_steps: 10,
-            largest_step_count: 1000,
+            patience: 60,
+            largest_step_count: 2000,
         }
     }
 }

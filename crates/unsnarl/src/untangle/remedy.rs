@@ -6,7 +6,7 @@ use crate::contact::{PairRules, Rule};
 use crate::dynamics::Guidance;
 use crate::rest_shape::RestShape;
 use unsnarl_geometry::ccd::ElementPair;
-use unsnarl_geometry::{Topology, TriangleId};
+use unsnarl_geometry::{Topology, TriangleId, VertexId};
 
 /// Everything that the untangler wants of one step. The default wants nothing.
 #[derive(Clone, Debug, Default)]
@@ -33,17 +33,24 @@ pub struct ColourRules {
     omitted_triangles: Vec<bool>,
     omitted_edges: Vec<bool>,
     omitted_vertices: Vec<bool>,
-    red_green_separation: f64,
+    triangles: Vec<[VertexId; 3]>,
+    edges: Vec<[VertexId; 2]>,
+    /// The separation that each vertex asks of red and green, metres. A pair keeps the smallest of its vertices.
+    red_green_separation: Vec<f64>,
+    largest_separation: f64,
 }
 
 impl ColourRules {
-    /// Red may cross red; red and green keep a separation; green and green are as usual.
-    pub fn from_colours(topology: &Topology, colours: &Colours, red_green_separation: f64) -> Self {
+    /// Red may cross red; red and green keep a separation, given per vertex; green and green are as usual.
+    pub fn from_colours(topology: &Topology, colours: &Colours, red_green_separation: Vec<f64>) -> Self {
         let mut rules = Self {
             red_vertices: vec![false; topology.vertex_count()],
             red_edges: vec![false; topology.edge_count()],
             red_triangles: vec![false; topology.triangle_count()],
+            largest_separation: red_green_separation.iter().copied().fold(0.0, f64::max),
             red_green_separation,
+            triangles: topology.triangles().to_vec(),
+            edges: topology.edges().to_vec(),
             ..Self::default()
         };
         colours.red_vertices.iter().for_each(|vertex| rules.red_vertices[vertex.index()] = true);
@@ -77,13 +84,27 @@ impl ColourRules {
         self.red_vertices.is_empty() && self.omitted_triangles.is_empty()
     }
 
-    fn of(&self, omitted: bool, red: [bool; 2]) -> Rule {
+    fn of(&self, omitted: bool, red: [bool; 2], separation: impl Fn() -> Option<f64>) -> Rule {
         match red {
             _ if omitted => Rule::MayCross,
             [true, true] => Rule::MayCross,
             [false, false] => Rule::Ordinary,
-            _ => Rule::Separation(self.red_green_separation),
+            _ => separation().map_or(Rule::Ordinary, Rule::Separation),
         }
+    }
+
+    /// The separation of a red and a green element; `None` for elements that an edge joins: a pulled vertex has to come
+    /// close to its own neighbours.
+    fn separation_between(&self, first: &[VertexId], second: &[VertexId]) -> Option<f64> {
+        let is_edge = |a: VertexId, b: VertexId| self.edges.binary_search(&[a.min(b), a.max(b)]).is_ok();
+        if first.iter().any(|&a| second.iter().any(|&b| is_edge(a, b))) {
+            return None;
+        }
+        Some(self.separation_of(first).min(self.separation_of(second)))
+    }
+
+    fn separation_of(&self, vertices: &[VertexId]) -> f64 {
+        vertices.iter().map(|vertex| self.red_green_separation[vertex.index()]).fold(f64::INFINITY, f64::min)
     }
 }
 
@@ -94,18 +115,20 @@ impl PairRules for ColourRules {
                 let omitted =
                     is_set(&self.omitted_vertices, vertex.index()) || is_set(&self.omitted_triangles, triangle.index());
                 let red = [is_set(&self.red_vertices, vertex.index()), is_set(&self.red_triangles, triangle.index())];
-                self.of(omitted, red)
+                self.of(omitted, red, || self.separation_between(&[vertex], &self.triangles[triangle.index()]))
             }
             ElementPair::EdgeEdge(first, second) => {
                 let both = [first, second];
                 let omitted = both.iter().any(|edge| is_set(&self.omitted_edges, edge.index()));
-                self.of(omitted, both.map(|edge| is_set(&self.red_edges, edge.index())))
+                self.of(omitted, both.map(|edge| is_set(&self.red_edges, edge.index())), || {
+                    self.separation_between(&self.edges[first.index()], &self.edges[second.index()])
+                })
             }
         }
     }
 
     fn largest_separation(&self) -> f64 {
-        self.red_green_separation
+        self.largest_separation
     }
 }
 

@@ -1,0 +1,107 @@
+//! Untangling made cases: what comes out is clean by the exact check, and only what had to move has moved.
+
+use unsnarl::analysis::{self, Assembly, ContourKind, PartKind};
+use unsnarl::fix::{self, Continue, FixSettings, Outcome, Patient};
+use unsnarl::geometry::{DVec3, TriMesh};
+use unsnarl::model::{Cloth, Model, Rest};
+use unsnarl::samples::{self, Cut, Recipe, Sample};
+
+fn patient(name: &str, mesh: &TriMesh, rest: Rest) -> Patient {
+    let mut cloth = Cloth::new(name, mesh.clone());
+    cloth.rest = rest;
+    let (model, state) = Model::build(&[cloth]).unwrap();
+    let part = (name.to_owned(), PartKind::Cloth, mesh.positions.len(), mesh.triangles.as_slice());
+    Patient { model, state, assembly: Assembly::new([part]).unwrap(), body_positions: Vec::new() }
+}
+
+fn untangle(patient: Patient) -> Outcome {
+    fix::untangle(patient, &FixSettings::default(), &mut |_| Continue::Yes)
+}
+
+fn made(name: &str, cut: Cut) -> Sample {
+    samples::find(name).unwrap().make(&Recipe { resolution: 10, cut, seed: 3 })
+}
+
+#[test]
+fn the_seven_types_come_out_clean() {
+    for name in ["closed", "eight", "cross", "ll", "bbii", "bibi", "bli"] {
+        let cuts: &[Cut] = if name == "cross" { &[Cut::Regular] } else { &[Cut::Regular, Cut::Irregular] };
+        for &cut in cuts {
+            let sample = made(name, cut);
+            let outcome = untangle(patient(name, &sample.mesh, Rest::Panels(sample.uv.clone())));
+            assert!(outcome.verdict.is_clean(), "{name} {cut:?}: {} pairs are left", outcome.verdict.pairs.len());
+            assert!(outcome.steps > 0, "{name} {cut:?} was tangled");
+        }
+    }
+}
+
+#[test]
+fn an_exploded_middle_comes_out_clean_and_red_never_grows() {
+    let sample = made("exploded-central", Cut::Regular);
+    let outcome = untangle(patient("exploded", &sample.mesh, Rest::Panels(sample.uv.clone())));
+    assert!(outcome.verdict.is_clean());
+    let red = &outcome.red_history;
+    let growth = red.windows(2).filter(|pair| pair[1] > pair[0]).count();
+    assert!(growth * 10 <= red.len(), "red grew in {growth} of {} steps: {red:?}", red.len());
+}
+
+#[test]
+fn clean_cloth_comes_back_bit_for_bit() {
+    let sample = made("hanky", Cut::Irregular);
+    let outcome = untangle(patient("hanky", &sample.mesh, Rest::AsLoaded));
+    assert_eq!(outcome.positions, sample.mesh.positions);
+    assert_eq!(outcome.steps, 0);
+}
+
+#[test]
+fn vertices_far_from_the_tangle_do_not_move() {
+    let sample = samples::find("closed").unwrap().make(&Recipe { resolution: 24, cut: Cut::Regular, seed: 0 });
+    let outcome = untangle(patient("closed", &sample.mesh, Rest::Panels(sample.uv.clone())));
+    assert!(outcome.verdict.is_clean());
+    let moved = outcome.positions.iter().zip(&sample.mesh.positions).filter(|(after, before)| after != before).count();
+    assert!(moved > 0 && 4 * moved < 3 * outcome.positions.len(), "{moved} of {} moved", outcome.positions.len());
+}
+
+#[test]
+fn what_merely_touches_is_moved_apart() {
+    let mesh = TriMesh {
+        positions: vec![
+            DVec3::new(0.0, 0.0, 0.0),
+            DVec3::new(1.0, 0.0, 0.0),
+            DVec3::new(0.0, 1.0, 0.0),
+            DVec3::new(0.25, 0.25, 0.0),
+            DVec3::new(0.25, 0.25, 1.0),
+            DVec3::new(0.9, 0.9, 1.0),
+        ],
+        triangles: vec![[0, 1, 2], [3, 4, 5]],
+    };
+    let before = patient("touching", &mesh, Rest::AsLoaded);
+    let verdict = analysis::verdict(&before.assembly, &mesh.positions, &mut analysis::Workspace::default());
+    assert_eq!((verdict.pairs.len(), verdict.touching_count()), (1, 1));
+    let outcome = untangle(before);
+    assert!(outcome.verdict.is_clean());
+    let farthest = outcome.positions.iter().zip(&mesh.positions).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max);
+    assert!(farthest < 0.01, "moved {farthest} m");
+}
+
+#[test]
+fn the_result_does_not_depend_on_threads() {
+    let sample = made("bbii", Cut::Irregular);
+    let on = |threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| untangle(patient("bbii", &sample.mesh, Rest::Panels(sample.uv.clone()))).positions)
+    };
+    assert_eq!(on(1), on(3));
+}
+
+#[test]
+fn a_stopped_run_says_what_is_left() {
+    let sample = made("bli", Cut::Regular);
+    let outcome = fix::untangle(
+        patient("bli", &sample.mesh, Rest::Panels(sample.uv.clone())),
+        &FixSettings::default(),
+        &mut |progress| if progress.step < 2 { Continue::Yes } else { Continue::No },
+    );
+    assert!(!outcome.verdict.is_clean());
+    assert!(outcome.tangle.count(ContourKind::Bli) > 0);
+}
