@@ -34,7 +34,8 @@ vertices = [0, 3]
 ";
 
 fn shirt() -> mesh::MeshFile {
-    mesh::read_bytes(Format::Obj, "shirt.obj", SHIRT.as_bytes().to_vec(), &ReadOptions::default()).unwrap()
+    mesh::read_bytes(Format::Obj, "shirt.obj", SHIRT.as_bytes().to_vec(), &ReadOptions::default())
+        .expect("the shirt is well formed")
 }
 
 #[test]

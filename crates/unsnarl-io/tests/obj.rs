@@ -9,7 +9,7 @@ fn read_text(text: &str) -> Result<MeshFile, mesh::MeshFileError> {
 }
 
 fn encoded(file: &MeshFile) -> String {
-    String::from_utf8(mesh::encode(Format::Obj, file)).unwrap()
+    String::from_utf8(mesh::encode(Format::Obj, file)).expect("OBJ files of these tests are text")
 }
 
 fn shared_data(path: &str) -> Option<PathBuf> {

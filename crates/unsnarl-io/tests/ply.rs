@@ -36,7 +36,7 @@ end_header
 /// The same file as [`TEXT`] in binary, put together by hand.
 fn binary(big_endian: bool) -> Vec<u8> {
     let format = if big_endian { "binary_big_endian" } else { "binary_little_endian" };
-    let end = TEXT.find("end_header\n").unwrap() + "end_header\n".len();
+    let end = TEXT.find("end_header\n").expect("the text has a header") + "end_header\n".len();
     let mut out = TEXT[..end].replace("ascii", format).into_bytes();
     let float = |value: f32| if big_endian { value.to_be_bytes() } else { value.to_le_bytes() };
     let int = |value: i32| if big_endian { value.to_be_bytes() } else { value.to_le_bytes() };

@@ -217,10 +217,10 @@ pub fn run(format: Format, corpus: &[Vec<u8>], seed: u64, count: u64, time: Dura
 /// Reads a file and checks what comes out. The answer in words, with its numbers left out; or the promise that broke.
 fn examine(format: Format, bytes: &[u8], thorough: bool) -> Result<String, String> {
     let options = ReadOptions { weld: Weld::Never, ..ReadOptions::default() };
-    if matches!(format, Format::Gltf | Format::Glb) {
-        if let Ok(character) = Character::from_bytes(format, "x", bytes, &options) {
-            character.clips.iter().take(2).for_each(|clip| drop(character.positions_at(clip, 0.4)));
-        }
+    if matches!(format, Format::Gltf | Format::Glb)
+        && let Ok(character) = Character::from_bytes(format, "x", bytes, &options)
+    {
+        character.clips.iter().take(2).for_each(|clip| drop(character.positions_at(clip, 0.4)));
     }
     match mesh::read_bytes(format, "x", bytes.to_vec(), &options) {
         Err(error) => {
