@@ -217,7 +217,7 @@ fn minor_sign(points: &[IndexedPoint; 4], monomial: Monomial) -> Sign {
         .flat_map(|first| (first + 1..monomial.len()).map(move |second| (first, second)))
         .filter(|&(first, second)| (monomial[first].0 < monomial[second].0) != (monomial[first].1 < monomial[second].1))
         .count();
-    if (place + inversions) % 2 == 0 { minor } else { -minor }
+    if (place + inversions).is_multiple_of(2) { minor } else { -minor }
 }
 
 #[cfg(test)]
