@@ -101,3 +101,35 @@ fn mistakes_are_named_with_their_line() {
         assert!(error.starts_with(place) && error.contains(words) && !error.contains('\n'), "{text}: {error}");
     }
 }
+
+/// The dress is a real pattern in true size; the suits and the shirt have texture charts, as their descriptions say.
+#[test]
+fn real_patterns_are_told_from_texture_charts() {
+    let rows = [
+        ("codim_ipc_apache2/dress_knife/stage.obj", Some(14)),
+        ("character_cc0/clothes_fitted/male_casualsuit02.obj", None),
+        ("character_cc0/clothes_fitted/male_casualsuit04.obj", None),
+        ("character_cc0/clothes_fitted/male_casualsuit05.obj", None),
+        ("character_cc0/clothes_fitted/female_casualsuit01.obj", None),
+        ("character_cc0/clothes_fitted/female_sportsuit01.obj", None),
+        ("diffcloth_mit/tshirt1900.obj", None),
+    ];
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    for (path, panels) in rows {
+        let path = folder.join(path);
+        if !path.exists() {
+            println!("skipped: {} is not here", path.display());
+            continue;
+        }
+        let file = mesh::read(&path, &ReadOptions::default()).unwrap();
+        let garment = garment_file::build_garment(&path, &file).unwrap();
+        match panels {
+            Some(count) => {
+                assert_eq!(garment.panels.count, count);
+                assert_eq!(garment.rest_source, RestSource::Panels { scale: 1.0 });
+                assert!(garment.panels.seam_edges.is_empty(), "its panels are not sewn yet");
+            }
+            None => assert!(matches!(garment.rest_source, RestSource::NotPanels(_)), "{}", path.display()),
+        }
+    }
+}
