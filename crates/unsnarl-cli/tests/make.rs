@@ -85,7 +85,7 @@ fn a_tortured_garment_keeps_its_vertices_and_crosses_itself() {
 
 #[test]
 fn bad_flags_are_one_line_and_status_2() {
-    let folder = Folder::new();
+    let folder = Folder::new().with("bad.obj", "v 0 0 zero\n");
     for (flags, expected) in [
         (vec!["make", "knot", "-o", "a.obj"], "there is no sample `knot`; `unsnarl make --list` names them"),
         (vec!["make", "cross", "-o", "a.obj", "--resolution", "3"], "--resolution 3: `cross` takes 18 to 2000"),
@@ -94,6 +94,7 @@ fn bad_flags_are_one_line_and_status_2() {
         (vec!["make", "ll", "-o", "a.obj", "--garment", "b.obj"], "only `tortured-` samples take one"),
         (vec!["make", "ll", "-o", "a.xyz"], "a.xyz"),
         (vec!["make", "tortured-twisted", "--garment", "none.obj", "-o", "a.obj"], "none.obj: cannot read"),
+        (vec!["make", "tortured-twisted", "--garment", "bad.obj", "-o", "a.obj"], "bad.obj:1"),
     ] {
         let run = folder.run(&flags);
         assert_eq!(run.status, 2, "{flags:?}");
