@@ -271,8 +271,7 @@ impl Desk {
         let (Some(playback), Some(workpiece)) = (&self.playback, &mut self.workpiece) else {
             return Err(Trouble::Refusal("no simulation is open".to_owned()));
         };
-        let (number, time, positions) =
-            playback.frame(number).map_err(|error| Trouble::Refusal(error.to_string()))?;
+        let (number, time, positions) = playback.frame(number).map_err(|error| Trouble::Refusal(error.to_string()))?;
         workpiece.lay(positions);
         let packet = portrait::frame(workpiece, "playing").field("number", number).field("time", time);
         Ok(self.send(packet)?)

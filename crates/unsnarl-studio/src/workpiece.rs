@@ -31,6 +31,7 @@ pub struct Workpiece {
     untangling: Untangling,
     settings: FixSettings,
     calm_steps: usize,
+    stall: Stall,
     /// Steps since the last action began.
     run_steps: usize,
     look: Look,
@@ -58,6 +59,28 @@ pub enum Advance {
     Done,
     /// The most steps have been taken.
     GaveUp,
+}
+
+/// How long nothing has become better: fewer red triangles, or as many and shorter contours. As `unsnarl::fix` counts.
+#[derive(Default)]
+struct Stall {
+    least: Option<(usize, f64)>,
+    steps: usize,
+}
+
+impl Stall {
+    /// Returns for how many steps nothing has become better.
+    fn look(&mut self, tangle: &Tangle, positions: &[DVec3]) -> usize {
+        let length: f64 = tangle.contours.iter().map(|tangled| tangled.contour.length(positions)).sum();
+        let red = tangle.colours.red_triangles.len();
+        let better = |(least, shortest): (usize, f64)| red < least || (red == least && length < 0.98 * shortest);
+        if self.least.is_none_or(better) {
+            *self = Self { least: Some((red, length)), steps: 0 };
+        } else {
+            self.steps += 1;
+        }
+        self.steps
+    }
 }
 
 /// Milliseconds.
@@ -112,6 +135,7 @@ impl Workpiece {
             stage_times: StageTimes { analysis: analysis_time, untangling: 0.0 },
             settings,
             calm_steps: 0,
+            stall: Stall::default(),
             run_steps: 0,
             look: Look::Fresh,
             pins: BTreeMap::new(),
@@ -141,11 +165,6 @@ impl Workpiece {
     /// How many actions can be taken back, and taken again.
     pub fn undo_depth(&self) -> [usize; 2] {
         [self.past.len(), self.future.len()]
-    }
-
-    /// Whether cloth is held by the pointer.
-    pub fn is_gripped(&self) -> bool {
-        self.grip.is_some()
     }
 
     /// Changes the method from the next step on.
@@ -217,18 +236,33 @@ impl Workpiece {
     }
 
     fn progress(&mut self) -> Advance {
-        if self.untangling.is_done(&self.tangle) && self.grip.is_none() {
-            self.calm_steps += 1;
-            if self.calm_steps > self.settings.relaxation_steps || self.steps == 0 {
-                return Advance::Done;
-            }
-        } else {
+        if self.grip.is_some() {
             self.calm_steps = 0;
+            self.stall = Stall::default();
+            return Advance::GoOn;
         }
-        if self.run_steps >= self.settings.largest_step_count && self.grip.is_none() {
+        if self.run_steps >= self.settings.largest_step_count {
             return Advance::GaveUp;
         }
-        Advance::GoOn
+        if !self.untangling.is_done(&self.tangle) {
+            self.calm_steps = 0;
+            let stalled = self.stall.look(&self.tangle, &self.untangling.all_positions()) > self.settings.patience;
+            if stalled && !self.untangling.strengthen() {
+                return Advance::GaveUp;
+            }
+            if stalled {
+                self.stall.steps = 0;
+            }
+            return Advance::GoOn;
+        }
+        if self.untangling.separate_touching() {
+            self.look = Look::Stale;
+            self.analyze();
+            return Advance::GoOn;
+        }
+        self.calm_steps += 1;
+        let is_relaxed = self.calm_steps > self.settings.relaxation_steps || self.steps == 0;
+        if is_relaxed { Advance::Done } else { Advance::GoOn }
     }
 
     fn move_cloth(&mut self) {
@@ -244,6 +278,7 @@ impl Workpiece {
     pub fn remember(&mut self) {
         self.future.clear();
         self.run_steps = 0;
+        self.stall = Stall::default();
         self.past.push_back(self.snapshot());
         let size = (self.positions().len() * size_of::<DVec3>()).max(1);
         while self.past.len() > MOST_UNDO_STEPS.min((MOST_UNDO_BYTES / size).max(1)) {
