@@ -187,7 +187,16 @@ pub fn run(format: Format, corpus: &[Vec<u8>], seed: u64, count: u64, time: Dura
         let thorough = random.below(4) == 0;
         let before = Instant::now();
         let outcome = catch_unwind(AssertUnwindSafe(|| examine(format, &bytes, thorough)));
-        tally.slowest = tally.slowest.max(before.elapsed());
+        let mut taken = before.elapsed();
+        // On a busy machine an input may only have waited; the quickest of three says how slow it is.
+        for _ in 0..2 {
+            if taken > tally.slowest && outcome.is_ok() {
+                let before = Instant::now();
+                let _ = examine(format, &bytes, thorough);
+                taken = taken.min(before.elapsed());
+            }
+        }
+        tally.slowest = tally.slowest.max(taken);
         tally.inputs += 1;
         let answer = match outcome {
             Ok(Ok(answer)) => answer,
