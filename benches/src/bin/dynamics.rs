@@ -1,7 +1,8 @@
 //! Cloth dynamics measured: the hanging sheet beside its peers, growth with size, and the Cusick drape test.
 //!
 //! ```text
-//! dynamics sheet SIDE SECONDS [THREADS]   wall time per simulated second and stretch, as JSON lines; both models
+//! dynamics sheet SIDE SECONDS [THREADS [TOLERANCE [STEPS]]]   wall time per simulated second and stretch of the implicit model
+//!                                         with so many steps per frame of 1/24 s, as a JSON line; STEPS 0: the mass-spring model
 //! dynamics scaling                        cost per vertex and solver iteration from 50,000 to 300,000 vertices
 //! dynamics drape PICTURE.png [FABRIC...]  drape coefficients of the presets with both models, and a picture
 //! ```
@@ -31,14 +32,14 @@ fn main() -> ExitCode {
                 pool.build_global().expect("the pool is not built yet");
             }
             let (side, seconds) = (number(1).unwrap_or(100.0) as usize, number(2).unwrap_or(1.0));
-            for model in [ClothModel::BaraffWitkin, ClothModel::MassSpring] {
-                println!("{}", hanging_sheet(side, seconds, model));
-            }
+            println!("{}", hanging_sheet(side, seconds, number(4).unwrap_or(0.01), number(5).unwrap_or(2.0)));
         }
         Some("scaling") => scaling(),
         Some("drape") => drape(words.get(1).map_or("drape.png", String::as_str), words.get(2..).unwrap_or(&[])),
         _ => {
-            eprintln!("expected: sheet SIDE SECONDS [THREADS], scaling, or drape PICTURE.png [FABRIC...]");
+            eprintln!(
+                "expected: sheet SIDE SECONDS [THREADS [TOLERANCE [STEPS]]], scaling, or drape PICTURE.png [FABRIC...]"
+            );
             return ExitCode::from(2);
         }
     }
@@ -51,7 +52,8 @@ fn world(cloth: Cloth, environment: Environment) -> (World, State) {
 }
 
 /// One metre square, level, held by one edge, for some simulated time.
-fn hanging_sheet(side: usize, seconds: f64, model: ClothModel) -> String {
+fn hanging_sheet(side: usize, seconds: f64, tolerance: f64, steps_per_frame: f64) -> String {
+    let model = if steps_per_frame > 0.0 { ClothModel::BaraffWitkin } else { ClothModel::MassSpring };
     let (mesh, uv) = sheet(DVec2::ONE, side - 1, side - 1, Diagonals::Alternating);
     let mut cloth = Cloth { rest: Rest::Panels(uv), ..Cloth::new("sheet", mesh) };
     for point in &mut cloth.mesh.positions {
@@ -62,8 +64,8 @@ fn hanging_sheet(side: usize, seconds: f64, model: ClothModel) -> String {
     let rest = cloth.mesh.positions.clone();
     let (world, state) = world(cloth, Environment::default());
     let settings = Settings {
-        time: TimeSettings { step: 1.0 / 96.0, ..TimeSettings::default() },
-        dynamics: DynamicsSettings { model, ..DynamicsSettings::default() },
+        time: TimeSettings { step: 1.0 / 24.0 / steps_per_frame.max(1.0), ..TimeSettings::default() },
+        dynamics: DynamicsSettings { model, tolerance, ..DynamicsSettings::default() },
     };
     let mut simulation = Simulation::new(world, state, settings);
     let (mut steps, mut iterations) = (0, 0);
@@ -189,7 +191,8 @@ fn draped(name: &str, model: ClothModel) -> (Vec<DVec3>, Vec<[u32; 3]>) {
     let (world, state) = world(cloth, Environment::default());
     let mut settings =
         Settings { dynamics: DynamicsSettings { model, ..DynamicsSettings::default() }, ..Settings::default() };
-    settings.dynamics.mass_spring.step = 0.0005;
+    settings.dynamics.mass_spring.step = 0.0001;
+    settings.dynamics.mass_spring.strain_passes = 2;
     let mut simulation = Simulation::new(world, state, settings);
     for _ in 0..36 {
         let _ = simulation.advance(1.0 / 24.0, &mut |_| Flow::GoOn);

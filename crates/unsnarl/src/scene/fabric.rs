@@ -27,7 +27,7 @@ pub struct Fabric {
     pub thickness: f64,
     /// Coulomb friction.
     pub friction: f64,
-    /// Largest extension that strain limiting allows (0.1 is 10 %).
+    /// Largest extension that strain limiting allows (0.1 is 10 %, Bridson's; the presets say what their yarns bear).
     pub stretch_limit: f64,
     /// Largest compression that strain limiting allows.
     pub compression_limit: f64,
@@ -66,6 +66,7 @@ struct Row {
     bend: f64,
     thickness: f64,
     friction: f64,
+    stretch_limit: f64,
 }
 
 impl Row {
@@ -81,7 +82,7 @@ impl Row {
             bend_damping: 0.005,
             thickness: self.thickness,
             friction: self.friction,
-            stretch_limit: 0.1,
+            stretch_limit: self.stretch_limit,
             compression_limit: 0.0,
         }
     }
@@ -93,9 +94,10 @@ const PRESETS: [Row; 6] = [
         density: 0.150,
         stretch: [3000.0, 2400.0],
         shear: 60.0,
-        bend: 8.0e-6,
+        bend: 1.0e-5,
         thickness: 0.4e-3,
         friction: 0.5,
+        stretch_limit: 0.02,
     },
     Row {
         name: "silk",
@@ -105,6 +107,7 @@ const PRESETS: [Row; 6] = [
         bend: 7.0e-7,
         thickness: 0.15e-3,
         friction: 0.25,
+        stretch_limit: 0.02,
     },
     Row {
         name: "denim",
@@ -114,6 +117,7 @@ const PRESETS: [Row; 6] = [
         bend: 5.0e-5,
         thickness: 0.9e-3,
         friction: 0.6,
+        stretch_limit: 0.01,
     },
     Row {
         name: "leather",
@@ -123,6 +127,7 @@ const PRESETS: [Row; 6] = [
         bend: 4.0e-5,
         thickness: 1.2e-3,
         friction: 0.6,
+        stretch_limit: 0.05,
     },
     Row {
         name: "wool",
@@ -132,6 +137,7 @@ const PRESETS: [Row; 6] = [
         bend: 8.0e-6,
         thickness: 0.7e-3,
         friction: 0.5,
+        stretch_limit: 0.05,
     },
     Row {
         name: "spandex",
@@ -141,6 +147,7 @@ const PRESETS: [Row; 6] = [
         bend: 2.0e-6,
         thickness: 0.5e-3,
         friction: 0.4,
+        stretch_limit: 0.5,
     },
 ];
 
