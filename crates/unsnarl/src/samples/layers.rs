@@ -3,7 +3,7 @@
 use super::random::Random;
 use super::rudimentary::{SIDE, lying, lying_turned};
 use super::{Case, Family, Recipe, Sample, Shape, Sheet};
-use crate::analysis::ContourKind::{Bbii, Bibi, Closed};
+use crate::analysis::ContourKind::{Bbii, Bibi, Bli, Closed, Ll};
 use std::f64::consts::{PI, TAU};
 use unsnarl_geometry::math::DQuat;
 use unsnarl_geometry::{DVec2, DVec3};
@@ -37,7 +37,7 @@ pub(super) const CASES: &[Case] = &[
            family: Family::Hard, promises: &[(Closed, 1)], default_resolution: 16, smallest_resolution: 12,
            make: nested_tubes },
     Case { name: "scrunched-sheet", about: "a sheet pushed together from all sides, through itself",
-           family: Family::Hard, promises: &[], default_resolution: 40, smallest_resolution: 24,
+           family: Family::Hard, promises: &[(Bli, 1), (Ll, 1)], default_resolution: 40, smallest_resolution: 24,
            make: scrunched_sheet },
     Case { name: "spiral-roll", about: "a roll that goes through itself", family: Family::Hard,
            promises: &[(Closed, 1)], default_resolution: 20, smallest_resolution: 14, make: spiral_roll },
@@ -177,16 +177,16 @@ fn scrunched_sheet(recipe: &Recipe) -> Sample {
     let mut random = Random::new(recipe.seed.wrapping_add(29));
     let waves: Vec<(DVec2, f64, DVec3)> = (0..9)
         .map(|_| {
-            let along = DVec2::from_angle(random.between(0.0, TAU)) * TAU / random.between(0.13, 0.3);
-            let push = random.direction() * DVec3::new(1.0, 1.4, 1.0);
-            (along, random.between(0.0, TAU), 0.016 * push)
+            let along = DVec2::from_angle(random.between(0.0, TAU)) * TAU / random.between(0.1, 0.2);
+            let push = random.direction() * DVec3::new(1.0, 1.3, 1.0);
+            (along, random.between(0.0, TAU), 0.013 * push)
         })
         .collect();
     let sheet = Sheet::handkerchief(SIDE, recipe.resolution, recipe.triangulation(0));
     let mut sample = Sample::new();
     sample.add("hanky", &sheet, |point| {
         let pushed: DVec3 = waves.iter().map(|(along, phase, push)| *push * (point.dot(*along) + phase).sin()).sum();
-        lying(0.62 * point, 0.0) + pushed
+        lying(0.45 * point, 0.0) + pushed
     });
     sample
 }
