@@ -1,5 +1,7 @@
 //! `unsnarl check` as a user meets it: verdicts, exit statuses, reports, pictures, and what it says to bad input.
 
+#![allow(clippy::unwrap_used)]
+
 mod running;
 
 use running::{Folder, obj};

@@ -4,6 +4,8 @@
 //! of one through the plane of the other, and sides that meet in one plane. The oracle lists them all, without a tree,
 //! a filter or a predicate of the library.
 
+#![allow(clippy::unwrap_used)]
+
 use num_rational::BigRational;
 use num_traits::{One, Signed, Zero};
 use unsnarl::analysis::{self, Assembly, Workspace};
@@ -163,23 +165,25 @@ fn drop_flat_triangles(mut mesh: TriMesh) -> TriMesh {
 fn crumpled_sheets_in_general_position() {
     let mut random = Random::new(1);
     let mut met = 0;
-    for round in 0..40 {
-        let amount = 0.2 + 0.1 * f64::from(round % 10);
-        let mesh = sheet(4, |x, y| DVec3::new(x, y, 0.0) + 2.0 * amount * random.unit() * random.direction());
+    for round in 0..16 {
+        let amount = 0.5 + 0.5 * f64::from(round % 4);
+        // Few digits, so that the oracle is quick; still nothing is coplanar but by chance.
+        let short = |place: DVec3| (4096.0 * place).round() / 4096.0;
+        let mesh = sheet(3, |x, y| short(DVec3::new(x, y, 0.0) + amount * random.unit() * random.direction()));
         met += compare(&mesh, "crumpled");
     }
-    assert!(met > 500, "only {met} pairs met: the sheets are not crumpled");
+    assert!(met > 50, "only {met} pairs met: the sheets are not crumpled");
 }
 
 #[test]
 fn sheets_on_a_small_grid_are_full_of_touching() {
     let mut random = Random::new(2);
     let mut met = 0;
-    for _ in 0..60 {
+    for _ in 0..40 {
         let mesh = sheet(3, |_, _| DVec3::from([(); 3].map(|()| random.between(0.0, 4.0).floor())));
         met += compare(&drop_flat_triangles(mesh), "grid");
     }
-    assert!(met > 500, "only {met} pairs met");
+    assert!(met > 300, "only {met} pairs met");
 }
 
 #[test]
@@ -198,9 +202,9 @@ fn flat_and_folded_sheets_touch_where_they_should() {
 #[test]
 fn nearly_flat_sheets_in_any_direction() {
     let mut random = Random::new(3);
-    for _ in 0..30 {
+    for _ in 0..6 {
         let (right, up, off) = (random.direction(), random.direction(), random.direction());
-        let mesh = sheet(4, |x, y| x * right + y * up + 1e-15 * random.unit() * off);
+        let mesh = sheet(3, |x, y| x * right + y * up + 1e-15 * random.unit() * off);
         compare(&drop_flat_triangles(mesh), "nearly flat");
     }
 }

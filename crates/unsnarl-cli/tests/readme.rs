@@ -1,5 +1,7 @@
 //! The shell blocks of README.md run as they stand, in a copy of nothing but `samples/`.
 
+#![allow(clippy::unwrap_used)]
+
 mod running;
 
 use running::{Run, root};

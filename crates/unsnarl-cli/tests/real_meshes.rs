@@ -1,6 +1,8 @@
 //! Pair counts on real meshes against those found with CGAL's exact predicates (the notes beside the data), and the same
 //! report on any number of threads. Skipped, and said so, where the data is not beside the project.
 
+#![allow(clippy::unwrap_used)]
+
 mod running;
 
 use running::{Folder, real_data};

@@ -1,4 +1,6 @@
-//! Runs the command on files in a temporary folder.
+//! Runs the command on files in a temporary folder. Each test file uses a part of this.
+
+#![allow(dead_code)]
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -44,7 +46,6 @@ impl Folder {
     }
 
     /// Runs `unsnarl check ... --json -` and reads the report.
-    #[allow(dead_code)]
     pub fn check(&self, arguments: &[&str]) -> (i32, Value) {
         let arguments: Vec<&str> = ["check"].iter().chain(arguments).chain(&["--json", "-"]).copied().collect();
         let run = self.run(&arguments);
@@ -64,7 +65,6 @@ impl From<Output> for Run {
 }
 
 /// The OBJ text of a mesh.
-#[allow(dead_code)]
 pub fn obj(positions: &[[f64; 3]], triangles: &[[usize; 3]]) -> String {
     let vertices = positions.iter().map(|[x, y, z]| format!("v {x} {y} {z}\n"));
     let faces = triangles.iter().map(|[a, b, c]| format!("f {} {} {}\n", a + 1, b + 1, c + 1));
@@ -72,13 +72,11 @@ pub fn obj(positions: &[[f64; 3]], triangles: &[[usize; 3]]) -> String {
 }
 
 /// The root of the project.
-#[allow(dead_code)]
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
 /// The real meshes beside the project, or `None` (said aloud) where they are not.
-#[allow(dead_code)]
 pub fn real_data() -> Option<PathBuf> {
     let data = root().join("../shared/data");
     if !data.is_dir() {
