@@ -84,6 +84,45 @@ fn what_merely_touches_is_moved_apart() {
     assert!(farthest < 0.01, "moved {farthest} m");
 }
 
+/// Regression: the colours of an analysis with a body name elements that the cloth does not have, which ended in a
+/// panic. A tip that stands through a single triangle leaves nothing to pull: the run ends and says so.
+#[test]
+fn a_body_through_the_cloth_is_no_panic_and_no_false_certificate() {
+    let sample = samples::find("hanky").unwrap().make(&Recipe { resolution: 12, cut: Cut::Regular, seed: 0 });
+    let (center, up) = (middle(&sample.mesh), normal(&sample.mesh));
+    let size = sample.mesh.bounds().extent().max_element();
+    // A tetrahedron whose tip stands through the middle of the cloth.
+    let (side, tip) = (up.any_orthonormal_vector(), 0.04 * size);
+    let across = up.cross(side);
+    let base = center - 0.3 * size * up;
+    let body = TriMesh {
+        positions: vec![
+            center + tip * up,
+            base + 0.3 * size * side,
+            base + 0.3 * size * (-0.5 * side + 0.866 * across),
+            base + 0.3 * size * (-0.5 * side - 0.866 * across),
+        ],
+        triangles: vec![[0, 1, 2], [0, 2, 3], [0, 3, 1], [1, 3, 2]],
+    };
+    let mut patient = patient("hanky", &sample.mesh, Rest::Panels(sample.uv.clone()));
+    let cloth = ("hanky".to_owned(), PartKind::Cloth, sample.mesh.positions.len(), sample.mesh.triangles.as_slice());
+    let obstacle = ("body".to_owned(), PartKind::Body, body.positions.len(), body.triangles.as_slice());
+    patient.assembly = Assembly::new([cloth, obstacle]).unwrap();
+    patient.body_positions = body.positions;
+    let outcome = untangle(patient);
+    assert!(outcome.steps > 0);
+    assert_eq!(outcome.verdict.is_clean(), outcome.tangle.is_empty());
+}
+
+fn middle(mesh: &TriMesh) -> DVec3 {
+    mesh.positions.iter().sum::<DVec3>() / mesh.positions.len() as f64
+}
+
+fn normal(mesh: &TriMesh) -> DVec3 {
+    let [a, b, c] = mesh.triangles[0].map(|corner| mesh.positions[corner as usize]);
+    (b - a).cross(c - a).normalize()
+}
+
 #[test]
 fn the_result_does_not_depend_on_threads() {
     let sample = made("bbii", Cut::Irregular);

@@ -57,6 +57,8 @@ pub struct EsefReport {
 }
 
 /// Goes on with pulls, begins new ones and gives back old ones, for the colours of this step.
+///
+/// The colours may go beyond the model: elements after its own belong to bodies and are never pulled.
 pub fn update(
     model: &Model,
     pulls: &mut Vec<Pull>,
@@ -77,7 +79,8 @@ pub fn update(
             work.pull_of.insert(subject, index);
         }
     }
-    for &(triangle, edge) in &colours.red_star_triangles {
+    let is_cloth = |triangle: TriangleId| triangle.index() < model.topology.triangle_count();
+    for &(triangle, edge) in colours.red_star_triangles.iter().filter(|(triangle, _)| is_cloth(*triangle)) {
         let target = model.topology.opposite_vertex(triangle, edge);
         work.shrink(pulls, model.topology.edge(edge), target);
     }
