@@ -22,6 +22,7 @@ let opened: Opened | null = null;
 let frame: Frame | null = null;
 let selected: number | null = null;
 let running = false;
+let arrived: Frame | null = null;
 const look: Look3d = { wireframe: true, colours: true, xray: false, contours: true, section: "off", sectionShare: 0.5 };
 /** Counters for whoever measures: frames received, and when a garment was asked for and shown. */
 const measures = { frames: 0, askedAt: 0, shownAfter: 0 };
@@ -117,7 +118,7 @@ function receive(message: FromServer): void {
     case "opened":
       return showOpened(message);
     case "frame":
-      return showFrame(message);
+      return showSoon(message);
     case "strip":
       return playbar.count(message.number, message.contours);
     case "error":
@@ -133,6 +134,18 @@ function receive(message: FromServer): void {
   }
 }
 
+/** Shows the latest frame when the browser draws next; frames that came in between are left out. */
+function showSoon(message: Frame): void {
+  if (arrived === null) {
+    requestAnimationFrame(() => {
+      const latest = arrived;
+      arrived = null;
+      if (latest) showFrame(latest);
+    });
+  }
+  arrived = message;
+}
+
 function stem(): string {
   const name = (opened?.name ?? "garment").split(" + ")[0].split("/").pop() ?? "garment";
   return `${name.replace(/\.[^.]+$/, "")}_fixed`;
@@ -141,6 +154,7 @@ function stem(): string {
 function showOpened(message: Opened): void {
   opened = message;
   frame = null;
+  arrived = null;
   selected = null;
   body.dataset.mode = message.last_frame === undefined ? "garment" : "cache";
   element("report-section").hidden = message.last_frame === undefined;
