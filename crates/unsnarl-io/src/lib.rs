@@ -21,13 +21,18 @@ pub struct WriteError {
 }
 
 /// Writes a whole file beside its target and renames it, so that a reader sees the old file or the new one, never half.
+/// Its permissions are those of any new file, as the umask has them.
 pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
     let fail = |source| WriteError { path: path.display().to_string(), source };
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     };
-    let mut file = tempfile::Builder::new().prefix(".unsnarl-").suffix(".tmp").tempfile_in(folder).map_err(fail)?;
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".unsnarl-").suffix(".tmp");
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    let mut file = builder.tempfile_in(folder).map_err(fail)?;
     file.write_all(bytes).map_err(fail)?;
     file.persist(path).map_err(|error| fail(error.error))?;
     Ok(())

@@ -208,7 +208,7 @@ mod tests {
             assert!(Container::decode(&bytes[..length]).is_err(), "{length}");
         }
         let padding = |at: usize| {
-            (20..24).contains(&at) || at >= bytes.len() - 4 || (at >= 24 && at < 120 && (at - 24) % 48 >= 44)
+            (20..24).contains(&at) || at >= bytes.len() - 4 || ((24..120).contains(&at) && (at - 24) % 48 >= 44)
         };
         for at in (0..bytes.len()).filter(|&at| !(20..24).contains(&at)) {
             let mut broken = bytes.clone();

@@ -197,10 +197,8 @@ fn part_pairs(verdict: &Verdict, name_of: impl Fn(TriangleId) -> String) -> Vec<
         })
         .collect();
     names.sort();
-    let mut pairs: Vec<PartPair> = names
-        .chunk_by(|a, b| a == b)
-        .map(|group| PartPair { names: group[0].clone(), pairs: group.len() })
-        .collect();
+    let mut pairs: Vec<PartPair> =
+        names.chunk_by(|a, b| a == b).map(|group| PartPair { names: group[0].clone(), pairs: group.len() }).collect();
     pairs.sort_by(|a, b| b.pairs.cmp(&a.pairs).then_with(|| a.names.cmp(&b.names)));
     pairs
 }

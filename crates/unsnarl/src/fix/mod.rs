@@ -197,6 +197,8 @@ pub struct Untangling {
     red_history: Vec<usize>,
     steps: usize,
     strength: usize,
+    /// How far the corners of red triangles go toward the mean of their neighbours in a step, 0 to 1.
+    smoothing: f64,
     touching_rounds: usize,
     analysis_workspace: analysis::Workspace,
     dynamics_workspace: dynamics::Workspace,
@@ -228,6 +230,7 @@ impl Untangling {
             red_history: Vec::new(),
             steps: 0,
             strength: 0,
+            smoothing: 0.0,
             touching_rounds: 0,
             analysis_workspace: analysis::Workspace::default(),
             dynamics_workspace: dynamics::Workspace::default(),
@@ -268,12 +271,12 @@ impl Untangling {
         let separation = self.local_size.iter().map(|size| self.settings.red_green_separation * size).collect();
         let mut rules = ColourRules::from_colours(self.assembly.topology(), &tangle.colours, separation);
         rules.omit(self.assembly.topology(), &tear.omitted);
-        self.advance(&rules);
+        self.advance(&rules, &tangle.colours.red_triangles);
         self.steps += 1;
     }
 
     /// Dynamics and contact under given rules.
-    fn advance(&mut self, rules: &ColourRules) {
+    fn advance(&mut self, rules: &ColourRules, red_triangles: &[TriangleId]) {
         let frozen = (0..self.active.len()).filter(|&vertex| !self.active[vertex]).map(VertexId::new);
         let held =
             frozen.map(|vertex| (vertex, self.state.positions[vertex.index()])).chain(self.holds.iter().copied());
@@ -288,6 +291,7 @@ impl Untangling {
             step: self.settings.step,
         };
         let mut proposed = dynamics::propose(&start, &guidance, &dynamics_settings, &mut self.dynamics_workspace);
+        self.smooth(&mut proposed.positions, red_triangles);
         self.limit_motion(&mut proposed.positions);
         let from = self.all_positions();
         let to: Vec<DVec3> = proposed.positions.iter().chain(&self.body_positions).copied().collect();
@@ -312,6 +316,29 @@ impl Untangling {
         let resolved = contact::resolve(&input, &contact_settings, &mut self.contact_workspace);
         proposed.positions.copy_from_slice(&resolved.positions[..self.state.positions.len()]);
         self.state = dynamics::finish(&start, proposed, &dynamics_settings, &mut self.dynamics_workspace);
+    }
+
+    /// Moves the corners of red triangles toward the mean of their neighbours: small folds that bite come undone.
+    fn smooth(&self, end: &mut [DVec3], red_triangles: &[TriangleId]) {
+        if self.smoothing == 0.0 {
+            return;
+        }
+        let topology = &self.model.topology;
+        let cloth = red_triangles.iter().filter(|triangle| triangle.index() < topology.triangle_count());
+        let mut corners: Vec<VertexId> = cloth.flat_map(|&triangle| topology.triangle(triangle)).collect();
+        corners.sort_unstable();
+        corners.dedup();
+        let means: Vec<(usize, DVec3)> = corners
+            .into_iter()
+            .filter(|vertex| self.holds.iter().all(|(held, _)| held != vertex))
+            .map(|vertex| {
+                let ring: Vec<DVec3> = topology.ring(vertex).map(|neighbour| end[neighbour.index()]).collect();
+                (vertex.index(), ring.iter().sum::<DVec3>() / ring.len() as f64)
+            })
+            .collect();
+        for (vertex, mean) in means {
+            end[vertex] = end[vertex].lerp(mean, self.smoothing);
+        }
     }
 
     /// Shortens moves that are longer than a share of the edges around.
@@ -351,7 +378,7 @@ impl Untangling {
     /// Takes the next stronger measure against a tangle that does not come undone; `false` if there is none left.
     ///
     /// First, edges shorten faster, more cloth may move, and hinges that cross lose the bend they were loaded with; then
-    /// torn folds are stiffened more and still more cloth moves.
+    /// red triangles are smoothed; last, torn folds are stiffened more and still more cloth moves.
     pub fn strengthen(&mut self) -> bool {
         self.strength += 1;
         match self.strength {
@@ -360,7 +387,8 @@ impl Untangling {
                 self.settings.rings *= 2;
                 self.flatten_red_hinges();
             }
-            2 => {
+            2 => self.smoothing = 0.5,
+            3 => {
                 self.settings.rings *= 4;
                 self.settings.tear_stiffening *= 10.0;
             }

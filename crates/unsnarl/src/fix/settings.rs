@@ -46,7 +46,7 @@ impl Default for FixSettings {
             rings: 4,
             tear_stiffening: 30.0,
             largest_move: 0.5,
-            relaxation_steps: 10,
+            relaxation_steps: 30,
             patience: 60,
             largest_step_count: 2000,
         }
