@@ -4,9 +4,9 @@ use crate::session::{Failure, Session};
 use clap::Args;
 use std::path::{Path, PathBuf};
 use unsnarl::analysis::{Assembly, PartKind};
-use unsnarl::model::Rest;
-use unsnarl::scene::garment::{Garment, GarmentDescription, GarmentInput};
+use unsnarl::scene::garment::Garment;
 use unsnarl_geometry::{DVec3, TriangleId};
+use unsnarl_io::garment_file;
 use unsnarl_io::mesh::{self, KeepSource, LengthUnit, MeshFile, ReadOptions, Severity, UpAxis};
 
 /// How to understand mesh files.
@@ -32,6 +32,8 @@ fn parse_up_axis(name: &str) -> Result<UpAxis, String> {
 pub struct Inputs {
     /// The files, garments first.
     pub files: Vec<MeshFile>,
+    /// Where they came from.
+    paths: Vec<PathBuf>,
     /// How many of them are garments.
     pub garment_count: usize,
     /// All joined.
@@ -65,10 +67,16 @@ impl Inputs {
             names.push(part_name(path));
             files.push(file);
         }
-        Self::join(files, names, garments.len())
+        let paths = garments.iter().chain(bodies).cloned().collect();
+        Self::join(files, paths, names, garments.len())
     }
 
-    fn join(files: Vec<MeshFile>, names: Vec<String>, garment_count: usize) -> Result<Self, Failure> {
+    fn join(
+        files: Vec<MeshFile>,
+        paths: Vec<PathBuf>,
+        names: Vec<String>,
+        garment_count: usize,
+    ) -> Result<Self, Failure> {
         let parts = files.iter().zip(&names).enumerate().map(|(index, (file, name))| {
             let kind = if index < garment_count { PartKind::Cloth } else { PartKind::Body };
             (name.clone(), kind, file.mesh.positions.len(), file.mesh.triangles.as_slice())
@@ -76,15 +84,13 @@ impl Inputs {
         let assembly =
             Assembly::new(parts).map_err(|error| Failure::input(format!("{}: {error}", names.join(", "))))?;
         let positions = files.iter().flat_map(|file| file.mesh.positions.iter().copied()).collect();
-        Ok(Self { files, garment_count, assembly, positions })
+        Ok(Self { files, paths, garment_count, assembly, positions })
     }
 
-    /// The rest shapes of a garment by the rule of its uv coordinates: panels in true size, or its shape at load.
-    pub fn rest_by_rule(&self, file: &MeshFile, name: &str) -> Result<Rest, Failure> {
-        let input = GarmentInput::new(&file.mesh, file.uv.as_ref());
-        let garment = Garment::build(&input, &GarmentDescription::default())
-            .map_err(|error| Failure::input(format!("{name}: {error}")))?;
-        Ok(Rest::Shapes(garment.rest_shapes))
+    /// The rest shapes and pins of a garment, from its sidecar where there is one, else by the rule of its uv coordinates:
+    /// panels in true size, or its shape at load.
+    pub fn garment(&self, index: usize) -> Result<Garment, Failure> {
+        garment_file::build_garment(&self.paths[index], &self.files[index]).map_err(Failure::input)
     }
 
     /// The name of the sheet that a triangle belongs to: the group in its file, or the file.

@@ -33,7 +33,7 @@ pub struct Flags {
     body: Vec<PathBuf>,
     #[command(flatten)]
     mesh: MeshFlags,
-    /// Rest shape: `auto`, `uv` (panels in metres), `input`, or a mesh file with the same triangles
+    /// Rest shape: `auto` (the sidecar, or a rule), `uv` (panels in metres), `input`, or a mesh file with the same triangles
     #[arg(long, default_value = "auto", value_name = "CHOICE")]
     rest: String,
     /// Stop after this many seconds with the best so far
@@ -145,9 +145,12 @@ fn build_model(flags: &Flags, inputs: &Inputs) -> Result<(Model, unsnarl::state:
         }
     };
     let mut cloths = Vec::new();
-    for (part, file) in inputs.assembly.parts().iter().zip(&inputs.files).take(inputs.garment_count) {
+    for (index, file) in inputs.files.iter().enumerate().take(inputs.garment_count) {
+        let part = &inputs.assembly.parts()[index];
+        let garment = inputs.garment(index)?;
         let mut cloth = Cloth::new(part.name.clone(), file.mesh.clone());
         cloth.rest_angles = RestAngles::AsLoaded;
+        cloth.pins = garment.pins;
         cloth.rest = match (&rest_mesh, flags.rest.as_str()) {
             (Some(rest), path) => rest_of_mesh(rest, file, path)?,
             (None, "input") => Rest::AsLoaded,
@@ -155,7 +158,7 @@ fn build_model(flags: &Flags, inputs: &Inputs) -> Result<(Model, unsnarl::state:
                 Some(uv) => Rest::Panels(uv.clone()),
                 None => return Err(Failure::usage(format!("{}: --rest uv, but it has no uv", part.name))),
             },
-            (None, _) => inputs.rest_by_rule(file, &part.name)?,
+            (None, _) => Rest::Shapes(garment.rest_shapes),
         };
         cloths.push(cloth);
     }
