@@ -280,7 +280,7 @@ impl Workpiece {
         self.run_steps = 0;
         self.stall = Stall::default();
         self.past.push_back(self.snapshot());
-        let size = (self.positions().len() * size_of::<DVec3>()).max(1);
+        let size = size_of_val(self.positions()).max(1);
         while self.past.len() > MOST_UNDO_STEPS.min((MOST_UNDO_BYTES / size).max(1)) {
             self.past.pop_front();
         }
