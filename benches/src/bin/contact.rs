@@ -88,7 +88,7 @@ fn folded_sheet(vertices: usize) -> Result<Sheet, Box<dyn Error>> {
             let angle = (rest - straight) / radius;
             (straight + radius * angle.sin(), radius * (1.0 - angle.cos()))
         };
-        DVec3::new(if layer % 2 == 0 { x } else { straight - x }, y, 2.0 * radius * layer as f64 + lift)
+        DVec3::new(if layer.is_multiple_of(2) { x } else { straight - x }, y, 2.0 * radius * layer as f64 + lift)
     };
     let mut positions = Vec::new();
     for row in 0..rows {

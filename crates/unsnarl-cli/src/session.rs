@@ -64,11 +64,6 @@ impl Session {
         }
     }
 
-    /// Whether a report is asked for.
-    pub fn wants_report(&self) -> bool {
-        self.flags.json.is_some()
-    }
-
     /// Writes the report where `--json` says.
     pub fn report(&self, report: &impl serde::Serialize) -> Result<(), Failure> {
         let Some(path) = &self.flags.json else { return Ok(()) };

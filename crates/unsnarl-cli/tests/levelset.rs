@@ -1,5 +1,7 @@
 //! `unsnarl levelset` as a user meets it: mesh to level set and back, CSG, smoothing, measures, bad input.
 
+#![allow(clippy::unwrap_used)]
+
 mod running;
 
 use running::Folder;

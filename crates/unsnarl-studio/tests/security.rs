@@ -1,5 +1,7 @@
 //! Who is refused at the door, and that the studio lives on.
 
+#![allow(clippy::unwrap_used)]
+
 use futures_util::{SinkExt, StreamExt};
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};

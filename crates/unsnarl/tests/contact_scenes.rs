@@ -1,5 +1,7 @@
 //! Dynamics and contact together, on small versions of the classic scenes: what starts clean is clean after every step.
 
+#![allow(clippy::unwrap_used)]
+
 use unsnarl::contact::{
     ContactReport, ContactScene, ContactSettings, ObstacleMesh, OrdinaryRules, Proposal, Workspace,
 };

@@ -1,5 +1,7 @@
 //! Untangling made cases: what comes out is clean by the exact check, and only what had to move has moved.
 
+#![allow(clippy::unwrap_used)]
+
 use unsnarl::analysis::{self, Assembly, ContourKind, PartKind};
 use unsnarl::fix::{self, Continue, FixSettings, Outcome, Patient};
 use unsnarl::geometry::{DVec3, TriMesh};

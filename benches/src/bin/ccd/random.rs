@@ -25,7 +25,7 @@ pub fn run(count: &str, seed: &str) -> Outcome<usize> {
             for query in 0..BLOCK.min(count - block * BLOCK) {
                 let family = query % FAMILIES.len();
                 let (start, end) = motion(family, &mut random);
-                let (answer, truth) = if (query / FAMILIES.len()) % 2 == 0 {
+                let (answer, truth) = if (query / FAMILIES.len()).is_multiple_of(2) {
                     (ccd::vertex_triangle(start, end, 0.0), ccd::exact::vertex_triangle(&start, &end))
                 } else {
                     (ccd::edge_edge(start, end, 0.0), ccd::exact::edge_edge(&start, &end))

@@ -1,5 +1,6 @@
 //! Runs the command on files in a temporary folder. Each test file uses a part of this.
 
+#![allow(clippy::unwrap_used)]
 #![allow(dead_code)]
 
 use serde_json::Value;
