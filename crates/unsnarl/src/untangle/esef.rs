@@ -273,14 +273,16 @@ mod tests {
         assert!(!passes_inversion_test(&model, &[VertexId(0)], VertexId(2)), "vertex 1 dents the way to vertex 2");
     }
 
+    /// The middle of a fan alone is red.
+    fn red_center() -> Colours {
+        let center = vec![VertexId(0)];
+        Colours { red_vertices: center.clone(), outermost_red_vertices: center, ..Colours::default() }
+    }
+
     #[test]
     fn pulls_shorten_by_gamma_and_are_given_back() {
         let model = fan_model(&hexagon());
-        let red = Colours {
-            red_vertices: vec![VertexId(0)],
-            outermost_red_vertices: vec![VertexId(0)],
-            ..Colours::default()
-        };
+        let red = red_center();
         let mut pulls = Vec::new();
         let settings = EsefSettings::default();
         for _ in 0..3 {
@@ -299,11 +301,7 @@ mod tests {
     #[test]
     fn half_steps_shorten_as_much_as_one_step() {
         let model = fan_model(&hexagon());
-        let red = Colours {
-            red_vertices: vec![VertexId(0)],
-            outermost_red_vertices: vec![VertexId(0)],
-            ..Colours::default()
-        };
+        let red = red_center();
         let mut pulls = Vec::new();
         for _ in 0..2 {
             update(&model, &mut pulls, &red, 0.01, &EsefSettings::default());
