@@ -7,6 +7,7 @@ use unsnarl::fix::{self, Continue, FixSettings, Outcome, Patient};
 use unsnarl::geometry::{DVec3, TriMesh};
 use unsnarl::model::{Cloth, Model, Rest};
 use unsnarl::samples::{self, Cut, Recipe, Sample};
+use unsnarl::untangle::Method;
 
 fn patient(name: &str, mesh: &TriMesh, rest: Rest) -> Patient {
     let mut cloth = Cloth::new(name, mesh.clone());
@@ -145,4 +146,38 @@ fn a_stopped_run_says_what_is_left() {
     );
     assert!(!outcome.verdict.is_clean());
     assert!(outcome.tangle.count(ContourKind::Bli) > 0);
+}
+
+/// What each method without history can do, on one made case per type. The whole table, over many seeds:
+/// `cargo run --release -p unsnarl-benches --bin methods`.
+#[test]
+fn methods_without_history_undo_what_they_claim() {
+    let claims: [(Method, &[&str]); 5] = [
+        (Method::Gia, &["closed"]),
+        (Method::Icm, &["closed", "bibi"]),
+        (Method::RepulsiveIcm, &["closed", "bbii", "bibi"]),
+        (Method::Uir, &["closed", "bbii", "bibi"]),
+        (Method::SimPrev, &["closed", "bbii", "bibi"]),
+    ];
+    for (method, names) in claims {
+        for name in names {
+            let outcome = untangle_by(method, name, 400);
+            assert!(outcome.verdict.is_clean(), "{} leaves {name}", method.name());
+        }
+    }
+}
+
+#[test]
+fn what_is_out_of_a_methods_scope_is_left_and_said_to_be() {
+    for (method, name) in [(Method::Gia, "bbii"), (Method::Gia, "bibi"), (Method::Off, "closed")] {
+        let outcome = untangle_by(method, name, 20);
+        assert!(!outcome.verdict.is_clean() && !outcome.tangle.is_empty(), "{} on {name}", method.name());
+    }
+}
+
+fn untangle_by(method: Method, name: &str, steps: usize) -> Outcome {
+    let sample = made(name, Cut::Irregular);
+    let settings = FixSettings { method, largest_step_count: steps, ..FixSettings::default() };
+    let patient = patient(name, &sample.mesh, Rest::Panels(sample.uv.clone()));
+    fix::untangle(patient, &settings, &mut |_| Continue::Yes)
 }

@@ -13,6 +13,7 @@ use unsnarl::fix::report::{Displacement, FixReport, Spread};
 use unsnarl::fix::{self, Continue, FixSettings, Outcome, Patient, Progress};
 use unsnarl::model::{Cloth, Model, Rest, RestAngles};
 use unsnarl::rest_shape::RestShape;
+use unsnarl::untangle::Method;
 use unsnarl_geometry::DVec3;
 use unsnarl_io::mesh::{self, Format, KeepSource, MeshFile, ReadOptions};
 
@@ -36,6 +37,9 @@ pub struct Flags {
     /// Rest shape: `auto` (the sidecar, or a rule), `uv` (panels in metres), `input`, or a mesh file with the same triangles
     #[arg(long, default_value = "auto", value_name = "CHOICE")]
     rest: String,
+    /// Who untangles: `auto`, `esef`, or a method without history: `gia`, `icm`, `repulsive-icm`, `uir`, `sim-prev`; `off`
+    #[arg(long, default_value = "auto", value_name = "NAME")]
+    method: Method,
     /// Stop after this many seconds with the best so far
     #[arg(long, default_value_t = 300.0, value_name = "S")]
     max_seconds: f64,
@@ -191,7 +195,8 @@ fn untangle(
     let bar = session.progress(0, "untangling");
     let mut most_red = 0;
     let mut trouble = None;
-    let outcome = fix::untangle(patient, &FixSettings::default(), &mut |progress: &Progress| {
+    let settings = FixSettings { method: flags.method, ..FixSettings::default() };
+    let outcome = fix::untangle(patient, &settings, &mut |progress: &Progress| {
         let red = progress.tangle.colours.red_triangles.len() as u64;
         most_red = most_red.max(red);
         bar.set_length(most_red);

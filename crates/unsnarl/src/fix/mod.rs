@@ -8,11 +8,13 @@
 //! that is clean comes back unchanged.
 //! Does not: promise success. What is left is in the outcome, and the positions are the best that were seen.
 
+mod classic;
 pub mod report;
 mod settings;
 mod touching;
 
-pub use settings::{FixMethod, FixSettings};
+pub use crate::untangle::Method as FixMethod;
+pub use settings::FixSettings;
 
 use crate::analysis::{self, Assembly, Tangle, Verdict};
 use crate::contact::{self, ContactInput, ContactMesh, ContactSettings};
@@ -23,7 +25,7 @@ use crate::scene::environment::Environment;
 use crate::settings::{DynamicsSettings, Integration};
 use crate::state::State;
 use crate::untangle::esef::{self, EsefSettings, Pull};
-use crate::untangle::{ColourRules, tearing};
+use crate::untangle::{ColourRules, Method, Remedy, tearing};
 use unsnarl_geometry::{DVec3, Topology, TriangleId, VertexId};
 
 /// A garment, or several, with bodies as obstacles.
@@ -258,6 +260,10 @@ impl Untangling {
     pub fn step(&mut self, tangle: &Tangle) {
         self.red_history.push(tangle.colours.red_vertices.len());
         self.grow_active(tangle);
+        self.steps += 1;
+        if !matches!(self.settings.method, Method::Auto | Method::Esef) {
+            return self.classic_step(tangle);
+        }
         let esef_settings = EsefSettings { gamma: self.settings.gamma, ..EsefSettings::default() };
         let report = esef::update(&self.model, &mut self.pulls, &tangle.colours, self.settings.step, &esef_settings);
         self.resolvers.esef += report.pulling;
@@ -271,17 +277,18 @@ impl Untangling {
         let separation = self.local_size.iter().map(|size| self.settings.red_green_separation * size).collect();
         let mut rules = ColourRules::from_colours(self.assembly.topology(), &tangle.colours, separation);
         rules.omit(self.assembly.topology(), &tear.omitted);
-        self.advance(&rules, &tangle.colours.red_triangles);
-        self.steps += 1;
+        self.advance(&Remedy { rules, ..Remedy::default() }, &tangle.colours.red_triangles);
     }
 
-    /// Dynamics and contact under given rules.
-    fn advance(&mut self, rules: &ColourRules, red_triangles: &[TriangleId]) {
+    /// Dynamics and contact under the rules and forces of a remedy.
+    fn advance(&mut self, remedy: &Remedy, red_triangles: &[TriangleId]) {
         let frozen = (0..self.active.len()).filter(|&vertex| !self.active[vertex]).map(VertexId::new);
         let held =
             frozen.map(|vertex| (vertex, self.state.positions[vertex.index()])).chain(self.holds.iter().copied());
-        let guidance =
-            Guidance { holds: held.map(|(vertex, point)| (vertex, Hold::At(point))).collect(), ..Guidance::default() };
+        let guidance = Guidance {
+            holds: held.map(|(vertex, point)| (vertex, Hold::At(point))).collect(),
+            ..remedy.guidance.clone()
+        };
         let dynamics_settings =
             DynamicsSettings { integration: Integration::QuasiStatic, ..DynamicsSettings::default() };
         let start = Start {
@@ -310,7 +317,7 @@ impl Untangling {
             inverse_mass: &inverse_mass,
             thickness: &self.thickness,
             friction: &vec![0.0; from.len()],
-            rules,
+            rules: &remedy.rules,
         };
         let contact_settings = ContactSettings { recovery: 0.5, stiffness: 1e4, ..ContactSettings::default() };
         let resolved = contact::resolve(&input, &contact_settings, &mut self.contact_workspace);
@@ -381,6 +388,9 @@ impl Untangling {
     /// red triangles are smoothed; last, torn folds are stiffened more and still more cloth moves.
     pub fn strengthen(&mut self) -> bool {
         self.strength += 1;
+        if !matches!(self.settings.method, Method::Auto | Method::Esef) {
+            return self.widen();
+        }
         match self.strength {
             1 => {
                 self.settings.gamma = self.settings.gamma.min(0.6);

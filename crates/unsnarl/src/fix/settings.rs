@@ -1,18 +1,14 @@
 //! The settings of `fix`.
 
-/// Which resolver does the work.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum FixMethod {
-    /// Edge shortening, with tearing for BLI.
-    #[default]
-    Auto,
-}
+use crate::untangle::{ClassicSettings, Method};
 
 /// How to untangle.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FixSettings {
     /// The resolver.
-    pub method: FixMethod,
+    pub method: Method,
+    /// How strongly the methods without history act.
+    pub classic: ClassicSettings,
     /// Length of a step, seconds. It scales how far forces move cloth, and `gamma`.
     pub step: f64,
     /// What 0.02 s leave of a pulled edge. Smaller: faster, less stable.
@@ -38,7 +34,8 @@ pub struct FixSettings {
 impl Default for FixSettings {
     fn default() -> Self {
         Self {
-            method: FixMethod::Auto,
+            method: Method::Auto,
+            classic: ClassicSettings::default(),
             step: 0.02,
             gamma: 0.8,
             red_green_separation: 0.1,

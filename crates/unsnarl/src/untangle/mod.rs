@@ -1,8 +1,20 @@
 //! Stage 4: what to do about what crosses. A [`crate::analysis::Tangle`] in, a [`Remedy`] out.
 
+pub mod contour_gradient;
+mod crossing_groups;
 pub mod esef;
 pub mod fan;
+mod gia;
+mod icm;
+pub mod method;
+mod moves;
+mod nearest;
 mod remedy;
+mod repulsive_icm;
+mod sim_prev;
 pub mod tearing;
+mod uir;
 
+pub use crossing_groups::CrossingGroups;
+pub use method::{ClassicReport, ClassicSettings, Method, Plan, Situation, plan};
 pub use remedy::{ColourRules, Remedy};

@@ -1,6 +1,7 @@
 //! The remedy: what the untangler asks of dynamics and contact for one step. They carry it out and never ask which
 //! resolver made it.
 
+use super::crossing_groups::CrossingGroups;
 use crate::analysis::Colours;
 use crate::contact::{PairRules, Rule};
 use crate::dynamics::Guidance;
@@ -38,6 +39,8 @@ pub struct ColourRules {
     /// The separation that each vertex asks of red and green, metres. A pair keeps the smallest of its vertices.
     red_green_separation: Vec<f64>,
     largest_separation: f64,
+    /// More pairs that may cross, whatever their colours.
+    groups: CrossingGroups,
 }
 
 impl ColourRules {
@@ -79,9 +82,14 @@ impl ColourRules {
         }
     }
 
+    /// Lets the two sides of every group pass through each other.
+    pub fn let_through(&mut self, groups: CrossingGroups) {
+        self.groups = groups;
+    }
+
     /// Whether every pair has the usual rule.
     pub fn are_usual(&self) -> bool {
-        self.red_vertices.is_empty() && self.omitted_triangles.is_empty()
+        self.red_vertices.is_empty() && self.omitted_triangles.is_empty() && self.groups.is_empty()
     }
 
     fn of(&self, omitted: bool, red: [bool; 2], separation: impl Fn() -> Option<f64>) -> Rule {
@@ -110,6 +118,9 @@ impl ColourRules {
 
 impl PairRules for ColourRules {
     fn rule(&self, pair: ElementPair) -> Rule {
+        if self.groups.lets_through(pair) {
+            return Rule::MayCross;
+        }
         match pair {
             ElementPair::VertexTriangle(vertex, triangle) => {
                 let omitted =

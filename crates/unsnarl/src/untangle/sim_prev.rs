@@ -1,0 +1,26 @@
+//! The earlier methods together, each where it claims most: the control for everything newer.
+//!
+//! CLOSED and EIGHT: global intersection analysis and contour minimisation. BBII, BIBI and LL: the unified resolver.
+//! CROSS: contour minimisation. BLI: contour minimisation with repulsive normals. (Cha 2022, 6.1: a simulator with the
+//! methods of its references 2, 64, 75 and 74; how they are combined is not said there, this is our choice, by figure 2.1)
+
+use super::method::{Draft, Scope};
+use super::{gia, icm, repulsive_icm, uir};
+use crate::analysis::ContourKind;
+
+/// Undoes one contour.
+pub(super) fn treat(draft: &mut Draft, index: usize) -> Scope {
+    match draft.contour(index).kind {
+        ContourKind::Closed | ContourKind::Eight => {
+            let attracted = gia::attract_regions(draft, index);
+            let shortened = repulsive_icm::treat(draft, index);
+            if attracted == Scope::Treated { attracted } else { shortened }
+        }
+        ContourKind::Bbii | ContourKind::Bibi | ContourKind::Ll => match uir::treat(draft, index) {
+            Scope::Treated => Scope::Treated,
+            Scope::Out => repulsive_icm::treat(draft, index),
+        },
+        ContourKind::Cross | ContourKind::Other => icm::treat(draft, index),
+        ContourKind::Bli => repulsive_icm::treat(draft, index),
+    }
+}
