@@ -63,7 +63,8 @@ fn steps_to_clean(name: &str, seed: u64, method: Method, steps: usize) -> Option
     let part = (name.to_owned(), PartKind::Cloth, sample.mesh.positions.len(), sample.mesh.triangles.as_slice());
     let assembly = Assembly::new([part]).expect("samples are sound");
     let patient = Patient { model, state, assembly, body_positions: Vec::new() };
-    let settings = FixSettings { method, largest_step_count: steps, ..FixSettings::default() };
+    let patience = if method.is_classic() { 30 } else { FixSettings::default().patience };
+    let settings = FixSettings { method, patience, largest_step_count: steps, ..FixSettings::default() };
     let outcome = fix::untangle(patient, &settings, &mut |_| Continue::Yes);
     outcome.verdict.is_clean().then_some(outcome.steps)
 }

@@ -37,6 +37,16 @@ impl<'a> NearestTriangle<'a> {
     /// The nearest point of all triangles; of equally near ones that of the smallest triangle. `first_reach`, metres, is a
     /// guess of the distance.
     pub fn to(&self, point: DVec3, first_reach: f64) -> Option<NearestPoint> {
+        self.to_any_of(point, first_reach, |_| true)
+    }
+
+    /// The same among the triangles that pass a test.
+    pub fn to_any_of(
+        &self,
+        point: DVec3,
+        first_reach: f64,
+        counts: impl Fn(TriangleId) -> bool,
+    ) -> Option<NearestPoint> {
         let bounds = self.tree.bounds();
         let farthest = (bounds.min - point).abs().max((bounds.max - point).abs()).length();
         let mut reach = first_reach.max(1e-9 * farthest).max(f64::MIN_POSITIVE);
@@ -45,6 +55,9 @@ impl<'a> NearestTriangle<'a> {
             let region = Aabb { min: point - DVec3::splat(reach), max: point + DVec3::splat(reach) };
             self.tree.query(&region, |at| {
                 let triangle = self.triangles[at];
+                if !counts(triangle) {
+                    return;
+                }
                 let corners = self.topology.triangle(triangle).map(|corner| self.positions[corner.index()]);
                 let closest = point_triangle(point, corners);
                 let key = closest.distance_squared();

@@ -25,6 +25,13 @@ const LEAST_REPULSION: f64 = 0.5;
 
 /// Shortens one contour, to the right side where that is known.
 pub(super) fn treat(draft: &mut Draft, index: usize) -> Scope {
+    shorten(draft, index);
+    draft.let_through(index, [&[], &[]]);
+    Scope::Treated
+}
+
+/// Pushes every crossing of a contour, and says nothing about what may cross.
+pub(super) fn shorten(draft: &mut Draft, index: usize) {
     let tangled = draft.contour(index);
     let pulled = pulled(draft.topology(), draft.situation.positions, &tangled.contour);
     for crossing in &pulled.crossings {
@@ -34,8 +41,6 @@ pub(super) fn treat(draft: &mut Draft, index: usize) -> Scope {
         push(draft, crossing, wish);
     }
     pull_loop_vertices(draft, &pulled.loop_vertices);
-    draft.let_through(index, [&[], &[]]);
-    Scope::Treated
 }
 
 fn count_degenerate(draft: &mut Draft, crossing: &PulledCrossing) {

@@ -2,7 +2,7 @@
 //! displacement; where it does not, one sheet is pushed to the other's boundary.
 //!
 //! CLOSED and EIGHT: both regions attract each other. BBII: the region that the border-to-border trace cuts off goes back
-//! through the other sheet. BIBI: the sheets slide apart along the contour, each toward the other's border. LL: the
+//! through the other sheet, and the contour shrinks with it. BIBI: the sheets slide apart along the contour, each toward the other's border. LL: the
 //! contour shrinks between its loop vertices, and the region may pass through itself. (Cha 2022, 2.1 and 3.2, on Ye et
 //! al. 2017; regions and boundaries as in the abstract of Ye, Nyberg and Xiong on discrete intersection detection)
 //!
@@ -11,7 +11,7 @@
 
 use super::contour_gradient::pulled;
 use super::method::{Draft, Scope, crossing_triangles, cut_off_by, cut_off_by_both, triangles_at};
-use super::{gia, icm};
+use super::{gia, icm, repulsive_icm};
 use crate::analysis::{ContourEnd, ContourKind, Trace};
 use unsnarl_geometry::{DVec3, Topology, TriangleId, VertexId};
 
@@ -35,6 +35,7 @@ fn pull_back(draft: &mut Draft, index: usize) -> Scope {
     let rings = 1 + (region.len() as f64).sqrt().ceil() as usize;
     let wall = grown(topology, crossing_triangles(tangled, trace.other()), rings);
     gia::attract(draft, region, &wall);
+    repulsive_icm::shorten(draft, index);
     let flap = triangles_at(topology, region);
     match trace {
         Trace::First => draft.let_through(index, [&flap, &wall]),

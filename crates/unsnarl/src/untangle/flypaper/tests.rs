@@ -1,0 +1,192 @@
+use super::*;
+use crate::untangle::pinch::{self, PinchSettings, PinchWorkspace};
+use unsnarl_geometry::TriMesh;
+use unsnarl_geometry::math::DQuat;
+
+/// A closed tube with square sections of a half width, around a polyline in the plane z = 0.
+fn tube(line: &[DVec3], half: f64) -> TriMesh {
+    let last = line.len() - 1;
+    let mut mesh = TriMesh::default();
+    for at in 0..=last {
+        let along = (line[(at + 1).min(last)] - line[at.max(1) - 1]).normalize();
+        let side = along.cross(DVec3::Z);
+        for (across, out) in [(1.0, 1.0), (-1.0, 1.0), (-1.0, -1.0), (1.0, -1.0)] {
+            mesh.positions.push(line[at] + side * (half * across) + DVec3::Z * (half * out));
+        }
+    }
+    for at in 0..last as u32 {
+        for corner in 0..4 {
+            let [a, b] = [4 * at + corner, 4 * at + (corner + 1) % 4];
+            mesh.triangles.extend([[a, b, b + 4], [a, b + 4, a + 4]]);
+        }
+    }
+    let end = 4 * last as u32;
+    mesh.triangles.extend([[0, 2, 1], [0, 3, 2], [end, end + 1, end + 2], [end, end + 2, end + 3]]);
+    if signed_volume(&mesh) < 0.0 {
+        mesh.triangles.iter_mut().for_each(|corners| corners.swap(1, 2));
+    }
+    mesh
+}
+
+fn signed_volume(mesh: &TriMesh) -> f64 {
+    let corner = |at: u32| mesh.positions[at as usize];
+    mesh.triangles.iter().map(|&[a, b, c]| corner(a).dot(corner(b).cross(corner(c)))).sum::<f64>() / 6.0
+}
+
+/// One body like tweezers: two arms from a common foot; at 0 they stand apart, at 1 their tips have passed through each
+/// other by half their width.
+fn tweezers(closed: f64) -> TriMesh {
+    let arm = |side: f64| {
+        (0..12).map(move |at| {
+            let up = f64::from(at) / 11.0;
+            let lean = 0.35 - closed * 0.33 * up;
+            DVec3::new(side * lean, up, 0.013 * side * up)
+        })
+    };
+    let mut line: Vec<DVec3> = arm(-1.0).collect();
+    line.reverse();
+    line.extend((1..8).map(|at| {
+        let angle = std::f64::consts::PI * f64::from(at) / 8.0;
+        DVec3::new(-0.35 * angle.cos(), -0.35 * angle.sin(), 0.0)
+    }));
+    line.extend(arm(1.0));
+    tube(&line, 0.05)
+}
+
+fn find(mesh: &TriMesh, cloth: &[DVec3]) -> (BodyMeshes, Vec<Pinch>) {
+    let meshes = BodyMeshes::new([("tweezers", mesh)]).unwrap();
+    let tangle = meshes.analyze(&mesh.positions, &mut PinchWorkspace::default());
+    let pinches = pinch::find(&meshes, &mesh.positions, &tangle, cloth, &PinchSettings::default());
+    (meshes, pinches)
+}
+
+fn goal(hold: &(VertexId, Hold)) -> DVec3 {
+    match hold.1 {
+        Hold::At(point) => point,
+        Hold::OnPlane { .. } => unreachable!("flypaper holds points"),
+    }
+}
+
+/// A sheet of points in the middle between the arms.
+fn sheet() -> Vec<DVec3> {
+    (0..9)
+        .flat_map(|up| (0..5).map(move |out| DVec3::new(1e-4, 0.1 * f64::from(up) + 0.15, 0.015 * f64::from(out))))
+        .collect()
+}
+
+#[test]
+fn a_body_that_passed_through_itself_pinches_what_is_between() {
+    let (_, pinches) = find(&tweezers(1.0), &sheet());
+    assert!(!pinches.is_empty());
+    for pinch in &pinches {
+        assert_eq!(pinch.triangles.len(), 2, "one place on each arm");
+        let point = sheet()[pinch.vertex.index()];
+        assert!(point.y > 0.8, "only near the tips, not at {point}");
+    }
+}
+
+/// Figure 3 of the source: behind both sides of a thin feature that does not cross anything.
+#[test]
+fn a_thin_feature_and_arms_apart_pinch_nothing() {
+    let inside_an_arm: Vec<DVec3> = (0..9).map(|up| DVec3::new(0.35, 0.1 * f64::from(up), 0.001)).collect();
+    for (closed, cloth) in [(0.0, inside_an_arm), (0.0, sheet()), (0.7, sheet())] {
+        assert_eq!(find(&tweezers(closed), &cloth).1, []);
+    }
+}
+
+#[test]
+fn two_bodies_pinch_within_reach_and_one_does_not() {
+    let block = |low: f64| tube(&[DVec3::new(0.0, low, 0.0), DVec3::new(0.0, low + 0.5, 0.0)], 0.4);
+    let (floor, press) = (block(-0.502), block(0.002));
+    let positions = [floor.positions.clone(), press.positions.clone()].concat();
+    let meshes = BodyMeshes::new([("floor", &floor), ("press", &press)]).unwrap();
+    let tangle = meshes.analyze(&positions, &mut PinchWorkspace::default());
+    assert!(tangle.is_empty());
+    let cloth = [DVec3::ZERO, DVec3::new(0.1, 0.0005, 0.2), DVec3::new(0.6, 0.0, 0.0), DVec3::new(0.0, 0.502, 0.0)];
+    let pinches = pinch::find(&meshes, &positions, &tangle, &cloth, &PinchSettings::default());
+    let vertices: Vec<u32> = pinches.iter().map(|pinch| pinch.vertex.0).collect();
+    assert_eq!(vertices, [0, 1], "between them; not beside them, not on top of one");
+}
+
+#[test]
+fn motionless_bodies_leave_pinched_cloth_exactly_where_it_is() {
+    let mesh = tweezers(1.0);
+    let (meshes, pinches) = find(&mesh, &sheet());
+    let cloth = sheet();
+    let still = [mesh.positions.as_slice(), mesh.positions.as_slice()];
+    for hold in goals(&meshes, still, &cloth, &pinches, &FlypaperWeights::default()) {
+        assert_eq!(goal(&hold), cloth[hold.0.index()]);
+    }
+}
+
+#[test]
+fn a_rigid_motion_carries_pinched_cloth_rigidly() {
+    let mesh = tweezers(1.0);
+    let (meshes, pinches) = find(&mesh, &sheet());
+    let (turn, shift) =
+        (DQuat::from_axis_angle(DVec3::new(1.0, 2.0, -1.0).normalize(), 0.7), DVec3::new(0.3, -0.1, 0.2));
+    let moved: Vec<DVec3> = mesh.positions.iter().map(|&point| turn * point + shift).collect();
+    let cloth = sheet();
+    for hold in goals(&meshes, [&mesh.positions, &moved], &cloth, &pinches, &FlypaperWeights::default()) {
+        assert!(goal(&hold).distance(turn * cloth[hold.0.index()] + shift) < 1e-12);
+    }
+}
+
+/// A floor and a press that come toward each other, and a vertex between them.
+fn pressed(weights: &FlypaperWeights) -> DVec3 {
+    let plate = |height: f64, turned: bool| {
+        let mut triangle = [0, 1, 2];
+        if turned {
+            triangle.swap(1, 2);
+        }
+        let corners = [DVec3::new(-1.0, height, 1.0), DVec3::new(1.0, height, 1.0), DVec3::new(0.0, height, -1.0)];
+        TriMesh { positions: corners.to_vec(), triangles: vec![triangle] }
+    };
+    let (floor, press) = (plate(-0.001, false), plate(0.001, true));
+    let meshes = BodyMeshes::new([("floor", &floor), ("press", &press)]).unwrap();
+    let start = [floor.positions, press.positions].concat();
+    let end: Vec<DVec3> =
+        start.iter().map(|&p| if p.y > 0.0 { p + DVec3::new(0.01, -0.002, 0.0) } else { p }).collect();
+    let cloth = [DVec3::ZERO];
+    let tangle = meshes.analyze(&start, &mut PinchWorkspace::default());
+    let pinches = pinch::find(&meshes, &start, &tangle, &cloth, &PinchSettings::default());
+    goal(&goals(&meshes, [&start, &end], &cloth, &pinches, weights)[0])
+}
+
+#[test]
+fn a_pinched_vertex_inherits_the_weighted_mean_of_the_motions() {
+    let whole = DVec3::new(0.01, -0.002, 0.0);
+    let of_press = |weight: f64| [vec![1.0 - weight; 3], vec![weight; 3]].concat();
+    for weight in [0.1, 0.5, 1.0] {
+        let weights = FlypaperWeights { of_bodies: of_press(weight), ..FlypaperWeights::default() };
+        assert!(pressed(&weights).distance(whole * weight) < 1e-15, "at {weight}");
+    }
+    assert!(pressed(&FlypaperWeights::default()).distance(whole * 0.5) < 1e-15, "equal by default");
+    let own = FlypaperWeights { of_bodies: of_press(0.0), of_vertices: vec![(VertexId(0), of_press(1.0))] };
+    assert!(pressed(&own).distance(whole) < 1e-15, "a vertex may have its own weights");
+    let none = FlypaperWeights { of_bodies: vec![0.0; 6], ..FlypaperWeights::default() };
+    assert!(pressed(&none).distance(whole * 0.5) < 1e-15, "weights of 0 count the same");
+}
+
+/// While arms close and open again, no vertex ever moves farther in a step than the body does.
+#[test]
+fn there_is_no_jump_when_a_pinch_begins_changes_or_ends() {
+    let mut cloth = sheet();
+    let states: Vec<TriMesh> = (0..40).map(|at| tweezers(1.0 - (f64::from(at) / 20.0 - 1.0).abs() * 0.4)).collect();
+    let mut counts = Vec::new();
+    for pair in states.windows(2) {
+        let (meshes, pinches) = find(&pair[0], &cloth);
+        let ends = [pair[0].positions.as_slice(), pair[1].positions.as_slice()];
+        let farthest = ends[0].iter().zip(ends[1]).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max);
+        for hold in goals(&meshes, ends, &cloth, &pinches, &FlypaperWeights::default()) {
+            let place = &mut cloth[hold.0.index()];
+            assert!(goal(&hold).distance(*place) <= 1.5 * farthest, "a jump");
+            *place = goal(&hold);
+        }
+        counts.push(pinches.len());
+    }
+    assert!(counts.first() == Some(&0) && counts.last() == Some(&0), "free before and after: {counts:?}");
+    assert!(counts.iter().any(|&count| count > 0));
+    let drift = cloth.iter().zip(sheet()).map(|(now, before)| now.x.abs().max(before.x)).fold(0.0, f64::max);
+    assert!(drift < 0.02, "it stays midway between the arms, not {drift} m off");
+}
