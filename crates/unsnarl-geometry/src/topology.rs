@@ -43,6 +43,8 @@ pub struct Topology {
     vertex_edges: Rows<EdgeId>,
     vertex_component: Vec<u32>,
     component_count: usize,
+    /// Whether all edges of a vertex have one triangle, or two that run along them in opposite directions.
+    vertex_is_oriented: Vec<bool>,
 }
 
 impl Topology {
@@ -63,6 +65,7 @@ impl Topology {
         let vertex_triangles = Rows::invert(vertex_count, &triangles, VertexId::index, TriangleId::new);
         let vertex_edges = Rows::invert(vertex_count, &edges, VertexId::index, EdgeId::new);
         let (vertex_component, component_count) = number_components(vertex_count, &edges);
+        let vertex_is_oriented = oriented_vertices(vertex_count, &triangles, &triangle_edges, &edges);
         Ok(Self {
             triangles,
             triangle_edges,
@@ -72,6 +75,7 @@ impl Topology {
             vertex_edges,
             vertex_component,
             component_count,
+            vertex_is_oriented,
         })
     }
 
@@ -172,6 +176,13 @@ impl Topology {
     /// Whether a vertex lies on a boundary edge.
     pub fn is_boundary_vertex(&self, vertex: VertexId) -> bool {
         self.vertex_edges(vertex).iter().any(|&edge| self.is_boundary(edge))
+    }
+
+    /// How many of the fans into which the triangles at a vertex fall are open, or `None` where an edge of the vertex has
+    /// three triangles or two of different orientation.
+    pub fn open_fans(&self, vertex: VertexId) -> Option<usize> {
+        let is_oriented = self.vertex_is_oriented[vertex.index()];
+        is_oriented.then(|| self.vertex_edges(vertex).len() - self.vertex_triangles(vertex).len())
     }
 
     /// The component of a vertex; components are numbered by their smallest vertex.
@@ -298,6 +309,29 @@ fn number_edges(triangles: &[[VertexId; 3]]) -> (Vec<[VertexId; 2]>, Vec<[EdgeId
     (edges, triangle_edges)
 }
 
+/// Which vertices have only edges along which at most one triangle runs in either direction.
+fn oriented_vertices(
+    vertex_count: usize,
+    triangles: &[[VertexId; 3]],
+    triangle_edges: &[[EdgeId; 3]],
+    edges: &[[VertexId; 2]],
+) -> Vec<bool> {
+    let mut runs = vec![[false; 2]; edges.len()];
+    let mut oriented = vec![true; vertex_count];
+    for (corners, sides) in triangles.iter().zip(triangle_edges) {
+        for side in 0..3 {
+            let (from, to) = (corners[side], corners[(side + 1) % 3]);
+            let run = &mut runs[sides[side].index()][usize::from(from < to)];
+            if *run {
+                oriented[from.index()] = false;
+                oriented[to.index()] = false;
+            }
+            *run = true;
+        }
+    }
+    oriented
+}
+
 /// The component of every vertex, numbered by smallest vertex, and how many there are.
 fn number_components(vertex_count: usize, edges: &[[VertexId; 2]]) -> (Vec<u32>, usize) {
     let mut parent: Vec<u32> = (0..vertex_count as u32).collect();
@@ -368,6 +402,8 @@ mod tests {
         let topology = Topology::new(5, &[[0, 1, 2], [0, 1, 3], [0, 1, 4]]).unwrap();
         let edge = topology.find_edge(VertexId(0), VertexId(1)).unwrap();
         assert!(topology.is_non_manifold(edge));
+        assert_eq!(topology.open_fans(VertexId(0)), None);
+        assert_eq!(topology.open_fans(VertexId(2)), Some(1));
         assert_eq!(topology.ring(VertexId(0)).collect::<Vec<_>>(), [1, 2, 3, 4].map(VertexId));
     }
 

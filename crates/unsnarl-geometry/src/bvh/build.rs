@@ -1,135 +1,242 @@
-//! Top-down construction: each range of items is split where the surface areas of the two halves cost least, tried at
-//! the borders of bins along the longest axis of the centres: 16 of them, or 4 for few items.
+//! Construction in two parts: the items are sorted along a space-filling curve (Morton order), whose cells of up to 64
+//! items make the upper tree; each cell is then cut into leaves of eight, again and again in the middle of its leaves
+//! along the longest axis of its centres.
+//!
+//! The curve costs a few nanoseconds an item and is good enough from afar; the cuts make the tight leaves on which
+//! traversal spends its time. Splitting by surface area throughout gives traversals that are a tenth faster at five
+//! times the price.
 
+use super::small_box::{LANES, Leaf};
 use super::{Child, Node};
-use crate::aabb::Aabb;
-use crate::math::DVec3;
+use rayon::prelude::*;
 
-/// Up to this many items are few.
-const FEW: usize = 8;
 /// Ranges above this size are built by two threads. The result does not depend on it.
 const PARALLEL_SIZE: usize = 4096;
+/// A cell of the curve is not cut further by it when it holds this many items.
+const CELL_SIZE: usize = 64;
+/// Places along an axis that the curve tells apart.
+const AXIS_BITS: u32 = 8;
+/// Bits of a place on the curve that one sorting pass looks at: half of all.
+const DIGIT_BITS: u32 = 3 * AXIS_BITS / 2;
 
-/// An item with its box beside it: ranges of them are read from end to end.
+/// The middle of an item's box.
 #[derive(Clone, Copy)]
-pub(super) struct Boxed {
-    pub(super) bounds: Aabb,
+pub(super) struct Center {
+    pub(super) at: [f32; 3],
     pub(super) item: u32,
 }
 
-/// The nodes over all items, in depth-first order; `n` items make `n - 1` nodes.
-pub(super) fn nodes(items: &mut [Boxed]) -> Vec<Node> {
-    if items.len() < 2 {
-        return Vec::new();
+const NOWHERE: Center = Center { at: [0.0; 3], item: 0 };
+
+/// The nodes and the leaves over all items, in depth-first order, without boxes; `n` leaves make `n - 1` nodes.
+pub(super) fn tree(items: &[Center], labels_of: impl Fn(usize) -> [u32; 3]) -> (Vec<Node>, Vec<Leaf>) {
+    let codes = sorted_codes(items);
+    let in_order = codes.par_iter().with_min_len(PARALLEL_SIZE);
+    let mut items: Vec<Center> = in_order.map(|code| items[code.item()]).collect();
+    let cells = Cells::of(&codes);
+    let leaf_count = cells.leaf_starts[cells.count()];
+    let mut nodes = vec![Node::EMPTY; leaf_count.saturating_sub(1)];
+    cells.fill(0..cells.count(), &mut items, &mut nodes, 0);
+    let mut leaves = Vec::with_capacity(leaf_count);
+    for cell in cells.item_starts.windows(2) {
+        let chunks = items[cell[0]..cell[1]].chunks(LANES);
+        leaves.extend(chunks.map(|chunk| Leaf::of(chunk.iter().map(|center| center.item), &labels_of)));
     }
-    let empty = Node { boxes: [Aabb::EMPTY; 2], children: [Child::item(0); 2] };
-    let mut nodes = vec![empty; items.len() - 1];
-    fill(items, &mut nodes, 0);
-    nodes
+    (nodes, leaves)
 }
 
-/// Fills `nodes`, whose first element has index `offset` in the tree, with the tree over some items.
-fn fill(items: &mut [Boxed], nodes: &mut [Node], offset: usize) -> Aabb {
-    let middle = split(items);
-    let parallel = items.len() > PARALLEL_SIZE;
+/// A place on the curve in the high half, the item there in the low half.
+#[derive(Clone, Copy)]
+struct Code(u64);
+
+impl Code {
+    fn item(self) -> usize {
+        self.0 as u32 as usize
+    }
+
+    fn place(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+}
+
+/// All items along the curve; those at one place in index order.
+fn sorted_codes(items: &[Center]) -> Vec<Code> {
+    let (min, extent) = range(items);
+    let longest = extent.into_iter().fold(0.0, f32::max);
+    let scale = if longest > 0.0 { (1u32 << AXIS_BITS) as f32 / longest } else { 0.0 };
+    let digit = |at: f32, min: f32| spread((((at - min) * scale) as u32).min((1 << AXIS_BITS) - 1));
+    let code = |(index, center): (usize, &Center)| {
+        let [x, y, z] = [0, 1, 2].map(|axis| digit(center.at[axis], min[axis]));
+        Code(u64::from(x << 2 | y << 1 | z) << 32 | index as u64)
+    };
+    let codes: Vec<Code> = items.par_iter().with_min_len(PARALLEL_SIZE).enumerate().map(code).collect();
+    sort_by_digit(&sort_by_digit(&codes, 0), DIGIT_BITS)
+}
+
+/// Two zero bits after each of the lowest bits.
+fn spread(bits: u32) -> u32 {
+    let bits = (bits | bits << 8) & 0x00f0_0f;
+    let bits = (bits | bits << 4) & 0x0c_30c3;
+    (bits | bits << 2) & 0x24_9249
+}
+
+/// A stable counting sort by some bits of the place.
+fn sort_by_digit(codes: &[Code], shift: u32) -> Vec<Code> {
+    let digit = |code: &Code| (code.place() >> shift) as usize & ((1 << DIGIT_BITS) - 1);
+    let mut next = vec![0u32; 1 << DIGIT_BITS];
+    for code in codes {
+        next[digit(code)] += 1;
+    }
+    let mut start = 0;
+    for count in &mut next {
+        start += std::mem::replace(count, start);
+    }
+    let mut sorted = vec![Code(0); codes.len()];
+    for code in codes {
+        let slot = &mut next[digit(code)];
+        sorted[*slot as usize] = *code;
+        *slot += 1;
+    }
+    sorted
+}
+
+/// Ranges of items that the curve keeps together.
+struct Cells {
+    /// The first place on the curve of every cell.
+    places: Vec<u32>,
+    /// Where its items begin, and at last where all end.
+    item_starts: Vec<usize>,
+    /// Where its leaves begin, and at last where all end.
+    leaf_starts: Vec<usize>,
+}
+
+impl Cells {
+    fn of(codes: &[Code]) -> Self {
+        let mut cells = Self { places: Vec::new(), item_starts: vec![0], leaf_starts: vec![0] };
+        if !codes.is_empty() {
+            cells.add(codes, 3 * AXIS_BITS);
+        }
+        cells
+    }
+
+    /// Adds the cells of a range whose places agree above the lowest `bits`.
+    fn add(&mut self, codes: &[Code], bits: u32) {
+        if codes.len() <= CELL_SIZE || bits == 0 {
+            self.places.push(codes[0].place());
+            self.item_starts.push(self.item_starts[self.count() - 1] + codes.len());
+            self.leaf_starts.push(self.leaf_starts[self.count() - 1] + codes.len().div_ceil(LANES));
+            return;
+        }
+        let high = codes.partition_point(|code| code.place() >> (bits - 1) & 1 == 0);
+        for half in [&codes[..high], &codes[high..]] {
+            if !half.is_empty() {
+                self.add(half, bits - 1);
+            }
+        }
+    }
+
+    fn count(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Fills the nodes over some cells, the first of which has index `first_node` in the tree.
+    fn fill(&self, cells: std::ops::Range<usize>, items: &mut [Center], nodes: &mut [Node], first_node: usize) {
+        let first_leaf = |cell: usize| self.leaf_starts[cell];
+        if cells.len() < 2 {
+            let leaf = self.leaf_starts[cells.start];
+            return fill_cell(items, nodes, Place { node: first_node, leaf });
+        }
+        let highest_difference = (self.places[cells.start] ^ self.places[cells.end - 1]).ilog2();
+        let is_low = |place: &u32| place >> highest_difference & 1 == 0;
+        let middle = cells.start + self.places[cells.clone()].partition_point(is_low);
+        let left_leaves = first_leaf(middle) - first_leaf(cells.start);
+        let parallel = items.len() > PARALLEL_SIZE;
+        let (left, right) = items.split_at_mut(self.item_starts[middle] - self.item_starts[cells.start]);
+        let (node, below) = nodes.split_first_mut().expect("a range of n leaves has n - 1 nodes");
+        let (left_nodes, right_nodes) = below.split_at_mut(left_leaves - 1);
+        let left_place = Place { node: first_node + 1, leaf: first_leaf(cells.start) };
+        let right_place = Place { node: first_node + left_leaves, leaf: first_leaf(middle) };
+        node.children =
+            [child(left_leaves, left_place), child(first_leaf(cells.end) - first_leaf(middle), right_place)];
+        let mut fill_left = || self.fill(cells.start..middle, left, left_nodes, left_place.node);
+        let mut fill_right = || self.fill(middle..cells.end, right, right_nodes, right_place.node);
+        if parallel {
+            rayon::join(fill_left, fill_right);
+        } else {
+            fill_left();
+            fill_right();
+        }
+    }
+}
+
+/// Where in the tree a range begins.
+#[derive(Clone, Copy)]
+struct Place {
+    node: usize,
+    leaf: usize,
+}
+
+fn child(leaf_count: usize, place: Place) -> Child {
+    if leaf_count == 1 { Child::leaf(place.leaf) } else { Child::node(place.node) }
+}
+
+/// Fills the nodes over the items of one cell, and sorts them into leaves.
+fn fill_cell(items: &mut [Center], nodes: &mut [Node], place: Place) {
+    let leaf_count = items.len().div_ceil(LANES);
+    if leaf_count < 2 {
+        return;
+    }
+    let left_leaves = leaf_count / 2;
+    let middle = left_leaves * LANES;
+    cut(items, middle);
     let (left, right) = items.split_at_mut(middle);
-    let (node, below) = nodes.split_first_mut().expect("a range of n items has n - 1 nodes");
-    let (left_nodes, right_nodes) = below.split_at_mut(left.len() - 1);
-    let right_offset = offset + left.len();
-    node.children = [child(left, offset + 1), child(right, right_offset)];
-    let mut fill_left = || subtree(left, left_nodes, offset + 1);
-    let mut fill_right = || subtree(right, right_nodes, right_offset);
-    let (left_box, right_box) = if parallel { rayon::join(fill_left, fill_right) } else { (fill_left(), fill_right()) };
-    node.boxes = [left_box, right_box];
-    left_box.union(right_box)
+    let (node, below) = nodes.split_first_mut().expect("a range of n leaves has n - 1 nodes");
+    let (left_nodes, right_nodes) = below.split_at_mut(left_leaves - 1);
+    let left_place = Place { node: place.node + 1, leaf: place.leaf };
+    let right_place = Place { node: place.node + left_leaves, leaf: place.leaf + left_leaves };
+    node.children = [child(left_leaves, left_place), child(leaf_count - left_leaves, right_place)];
+    fill_cell(left, left_nodes, left_place);
+    fill_cell(right, right_nodes, right_place);
 }
 
-fn child(items: &[Boxed], offset: usize) -> Child {
-    match items {
-        [only] => Child::item(only.item),
-        _ => Child::node(offset),
+/// Reorders the items so that those before `middle` come first along the longest axis.
+fn cut(items: &mut [Center], middle: usize) {
+    let (_, extent) = range(items);
+    let longer = usize::from(extent[1] > extent[0]);
+    let axis = if extent[2] > extent[longer] { 2 } else { longer };
+    if items.len() > CELL_SIZE {
+        // Too many at one place of the curve to be worth a faster way.
+        items.select_nth_unstable_by_key(middle, |center| (ordered_bits(center.at[axis]), center.item));
+        return;
+    }
+    let mut keys = [0u64; CELL_SIZE];
+    let mut copies = [NOWHERE; CELL_SIZE];
+    let (keys, copies) = (&mut keys[..items.len()], &mut copies[..items.len()]);
+    copies.copy_from_slice(items);
+    for (at, (key, center)) in keys.iter_mut().zip(items.iter()).enumerate() {
+        *key = u64::from(ordered_bits(center.at[axis])) << 32 | at as u64;
+    }
+    keys.select_nth_unstable(middle);
+    for (center, key) in items.iter_mut().zip(keys) {
+        *center = copies[*key as u32 as usize];
     }
 }
 
-fn subtree(items: &mut [Boxed], nodes: &mut [Node], offset: usize) -> Aabb {
-    match items {
-        [only] => only.bounds,
-        _ => fill(items, nodes, offset),
-    }
-}
-
-/// Reorders the items so that those before the returned place belong left. Both sides get at least one.
-fn split(items: &mut [Boxed]) -> usize {
-    match items.len() {
-        2 => 1,
-        3..=FEW => split_in_bins::<4>(items),
-        _ => split_in_bins::<16>(items),
-    }
-}
-
-fn split_in_bins<const BINS: usize>(items: &mut [Boxed]) -> usize {
-    let centers = Aabb::of_points(items.iter().map(twice_center));
-    let extent = centers.extent();
-    let axis = if extent.x >= extent.y && extent.x >= extent.z {
-        0
-    } else if extent.y >= extent.z {
-        1
-    } else {
-        2
-    };
-    let scale = BINS as f64 / extent[axis];
-    if !(scale.is_finite() && extent[axis] > 0.0) {
-        return items.len() / 2;
-    }
-    let start = centers.min[axis];
-    let bin_of = |boxed: &Boxed| {
-        let along = (boxed.bounds.min[axis] + boxed.bounds.max[axis] - start) * scale;
-        (along as i32 as usize).min(BINS - 1)
-    };
-    let cut = best_cut::<BINS>(items.iter().map(|boxed| (bin_of(boxed), boxed.bounds)));
-    let mut middle = 0;
-    for at in 0..items.len() {
-        if bin_of(&items[at]) < cut {
-            items.swap(at, middle);
-            middle += 1;
+/// The smallest coordinates of the centres, and how far the largest lie from them.
+fn range(items: &[Center]) -> ([f32; 3], [f32; 3]) {
+    let (mut min, mut max) = ([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]);
+    for center in items {
+        for axis in 0..3 {
+            let at = center.at[axis];
+            min[axis] = if at < min[axis] { at } else { min[axis] };
+            max[axis] = if at > max[axis] { at } else { max[axis] };
         }
     }
-    if middle == 0 || middle == items.len() { items.len() / 2 } else { middle }
+    (min, [0, 1, 2].map(|axis| max[axis] - min[axis]))
 }
 
-fn twice_center(boxed: &Boxed) -> DVec3 {
-    boxed.bounds.min + boxed.bounds.max
-}
-
-/// The bin border with the least `area x count` on both sides together.
-fn best_cut<const BINS: usize>(items: impl Iterator<Item = (usize, Aabb)>) -> usize {
-    let mut bins = [(Aabb::EMPTY, 0u32); BINS];
-    for (bin, bounds) in items {
-        bins[bin].0 = bins[bin].0.union(bounds);
-        bins[bin].1 += 1;
-    }
-    let mut right_cost = [0.0; BINS];
-    let mut right = (Aabb::EMPTY, 0u32);
-    for cut in (1..BINS).rev() {
-        right = (right.0.union(bins[cut].0), right.1 + bins[cut].1);
-        right_cost[cut] = half_area(&right.0) * f64::from(right.1);
-    }
-    let mut best = (f64::INFINITY, BINS / 2);
-    let mut left = (Aabb::EMPTY, 0u32);
-    for cut in 1..BINS {
-        left = (left.0.union(bins[cut - 1].0), left.1 + bins[cut - 1].1);
-        let cost = half_area(&left.0) * f64::from(left.1) + right_cost[cut];
-        if cost < best.0 {
-            best = (cost, cut);
-        }
-    }
-    best.1
-}
-
-fn half_area(bounds: &Aabb) -> f64 {
-    if bounds.is_empty() {
-        return 0.0;
-    }
-    let extent = bounds.extent();
-    extent.x * extent.y + extent.y * extent.z + extent.z * extent.x
+/// Bits that order as the floats do.
+fn ordered_bits(value: f32) -> u32 {
+    let bits = value.to_bits();
+    bits ^ (((bits as i32 >> 31) as u32) | 0x8000_0000)
 }

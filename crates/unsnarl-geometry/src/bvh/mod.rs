@@ -1,45 +1,63 @@
 //! A bounding-volume tree for deforming meshes.
 //!
-//! Built once by binned surface-area splits of the item boxes, then refitted in linear time whenever the boxes change:
-//! [`Bvh::refit`] takes any box per item, so one tree serves a state, a motion (start and end) and any margin.
-//! Traversals in [`overlap`] run in parallel and give their results in a fixed order.
+//! Built once, then refitted in linear time whenever the boxes change: [`Bvh::refit`] takes any box per item, so one tree
+//! serves a state, a motion (start and end) and any margin. Leaves hold eight items, whose boxes are tested together, in
+//! 32-bit floats rounded outward. Traversals in [`overlap`] run in parallel and give their results in a fixed order.
 //!
-//! Guarantees: after a refit every pair of items whose closed boxes meet is visited exactly once, on any number of
-//! threads in the same order.
+//! Guarantees: after a refit every pair of items whose closed boxes meet (and that share no label, where the tree has
+//! labels) is visited exactly once, on any number of threads in the same order. A pair whose boxes miss each other by a rounding of 32-bit floats may be visited too.
 //! Does not: rebalance. A tree refitted far from the shape it was built for is correct but slower; build it again.
 
 mod build;
 mod nearest;
 pub mod overlap;
+mod small_box;
 
 use crate::aabb::Aabb;
+use crate::math::DVec3;
+use fearless_simd::{Level, dispatch, prelude::*};
+use rayon::prelude::*;
+use small_box::{LANES, Leaf, SmallBox, lanes_of};
 
-/// A binary tree over items `0..item_count`. Nodes lie in depth-first order, parents before children.
+/// Fewer leaves than this are not worth another thread.
+const LEAVES_PER_TASK: usize = 512;
+
+/// A binary tree over items `0..item_count`. Nodes and leaves lie in depth-first order, parents before children.
 #[derive(Clone, Debug)]
 pub struct Bvh {
     nodes: Vec<Node>,
+    leaves: Vec<Leaf>,
     item_count: usize,
-    /// The box of the only item, where there is just one and so no node.
-    lone_box: Aabb,
+    /// What all boxes are relative to.
+    origin: DVec3,
+    /// The box around everything.
+    bounds: SmallBox,
 }
 
 /// Two children with their boxes inline, so that a visit tests both without another load.
 #[derive(Clone, Copy, Debug)]
 struct Node {
-    boxes: [Aabb; 2],
+    boxes: [SmallBox; 2],
     children: [Child; 2],
 }
 
-/// An inner node, or an item when the highest bit is set.
+/// An inner node, or a leaf when the highest bit is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Child(u32);
 
-const ITEM_BIT: u32 = 1 << 31;
+const LEAF_BIT: u32 = 1 << 31;
 
 /// What a [`Child`] stands for.
 enum Target {
     Node(usize),
-    Item(u32),
+    Leaf(usize),
+}
+
+/// A subtree and the box around it.
+#[derive(Clone, Copy)]
+struct Branch {
+    child: Child,
+    bounds: SmallBox,
 }
 
 impl Child {
@@ -47,29 +65,42 @@ impl Child {
         Self(index as u32)
     }
 
-    fn item(index: u32) -> Self {
-        Self(index | ITEM_BIT)
+    fn leaf(index: usize) -> Self {
+        Self(index as u32 | LEAF_BIT)
     }
 
-    #[inline]
+    #[inline(always)]
     fn target(self) -> Target {
-        if self.0 & ITEM_BIT == 0 { Target::Node(self.0 as usize) } else { Target::Item(self.0 & !ITEM_BIT) }
+        if self.0 & LEAF_BIT == 0 { Target::Node(self.0 as usize) } else { Target::Leaf((self.0 & !LEAF_BIT) as usize) }
     }
 }
 
 impl Bvh {
     /// Builds a tree over items with the given boxes. Takes fewer than 2^31 items.
     pub fn build(boxes: &[Aabb]) -> Self {
-        Self::build_from(boxes.len(), |item| boxes[item])
+        Self::build_labelled(boxes.len(), |item| boxes[item], |item| [item as u32; 3])
     }
 
-    /// As [`Bvh::build`], with the box of every item computed.
-    pub fn build_from(item_count: usize, box_of: impl Fn(usize) -> Aabb) -> Self {
-        assert!(item_count < ITEM_BIT as usize, "a tree holds fewer than 2^31 items");
-        let mut items: Vec<build::Boxed> =
-            (0..item_count).map(|item| build::Boxed { bounds: box_of(item), item: item as u32 }).collect();
-        let lone_box = items.first().map_or(Aabb::EMPTY, |boxed| boxed.bounds);
-        Self { nodes: build::nodes(&mut items), item_count, lone_box }
+    /// Builds a tree over items with computed boxes and three labels each: [`Bvh::self_overlaps`] passes over pairs that
+    /// have a label in common, such as triangles with a common vertex, faster than its caller could.
+    pub fn build_labelled(
+        item_count: usize,
+        box_of: impl Fn(usize) -> Aabb + Sync,
+        labels_of: impl Fn(usize) -> [u32; 3],
+    ) -> Self {
+        assert!(item_count < LEAF_BIT as usize, "a tree holds fewer than 2^31 items");
+        let origin = origin_of(item_count, &box_of);
+        let center_of = |item: usize| {
+            let bounds = box_of(item);
+            let twice_center = (bounds.min - origin) + (bounds.max - origin);
+            build::Center { at: twice_center.as_vec3().to_array(), item: item as u32 }
+        };
+        let centers: Vec<build::Center> =
+            (0..item_count).into_par_iter().with_min_len(LANES * LEAVES_PER_TASK).map(center_of).collect();
+        let (nodes, leaves) = build::tree(&centers, labels_of);
+        let mut tree = Self { nodes, leaves, item_count, origin, bounds: SmallBox::EMPTY };
+        tree.refit(box_of);
+        tree
     }
 
     /// Number of items.
@@ -78,40 +109,59 @@ impl Bvh {
     }
 
     /// Gives every item a new box, bottom up, in linear time.
-    pub fn refit(&mut self, box_of: impl Fn(usize) -> Aabb) {
-        if self.item_count == 1 {
-            self.lone_box = box_of(0);
-        }
+    pub fn refit(&mut self, box_of: impl Fn(usize) -> Aabb + Sync) {
+        let origin = origin_of(self.item_count, &box_of);
+        self.refit_small(origin, |item| SmallBox::around(&box_of(item), origin));
+    }
+
+    fn refit_small(&mut self, origin: DVec3, box_of: impl Fn(usize) -> SmallBox + Sync) {
+        self.origin = origin;
+        let around: Vec<SmallBox> =
+            self.leaves.par_iter_mut().with_min_len(LEAVES_PER_TASK).map(|leaf| leaf.refit(&box_of)).collect();
         for at in (0..self.nodes.len()).rev() {
             for side in 0..2 {
                 self.nodes[at].boxes[side] = match self.nodes[at].children[side].target() {
-                    Target::Item(item) => box_of(item as usize),
+                    Target::Leaf(leaf) => around[leaf],
                     Target::Node(node) => self.nodes[node].bounds(),
                 };
             }
         }
+        self.bounds = match self.nodes.first() {
+            Some(root) => root.bounds(),
+            None => around.first().copied().unwrap_or(SmallBox::EMPTY),
+        };
     }
 
-    /// The box around everything.
+    /// A box around everything, at most a rounding of 32-bit floats too large.
     pub fn bounds(&self) -> Aabb {
-        self.root().map_or(Aabb::EMPTY, |(_, bounds)| bounds)
+        let bounds = self.bounds.to_aabb();
+        Aabb { min: bounds.min + self.origin, max: bounds.max + self.origin }
     }
 
     /// Calls `visit` with every item whose box meets a given box, in tree order.
     pub fn query(&self, region: &Aabb, mut visit: impl FnMut(usize)) {
-        let Some((root, bounds)) = self.root() else { return };
-        if !bounds.overlaps(region) {
-            return;
-        }
-        let mut stack = vec![root];
+        let region = SmallBox::around(region, self.origin);
+        dispatch!(Level::new(), simd => self.query_with(simd, &region, &mut visit));
+    }
+
+    #[inline(always)]
+    fn query_with<S: Simd>(&self, simd: S, region: &SmallBox, visit: &mut impl FnMut(usize)) {
+        let Some(root) = self.root() else { return };
+        let mut stack = Vec::with_capacity(64);
+        stack.push(root.child);
         while let Some(child) = stack.pop() {
             match child.target() {
-                Target::Item(item) => visit(item as usize),
+                Target::Leaf(leaf) => {
+                    let leaf = &self.leaves[leaf];
+                    for lane in lanes_of(leaf.meeting(simd, region)) {
+                        visit(leaf.item(lane));
+                    }
+                }
                 Target::Node(node) => {
-                    let node = &self.nodes[node];
-                    for side in [1, 0] {
-                        if node.boxes[side].overlaps(region) {
-                            stack.push(node.children[side]);
+                    let [left, right] = self.nodes[node].branches();
+                    for branch in [right, left] {
+                        if branch.bounds.overlaps(region) {
+                            stack.push(branch.child);
                         }
                     }
                 }
@@ -119,17 +169,28 @@ impl Bvh {
         }
     }
 
-    fn root(&self) -> Option<(Child, Aabb)> {
-        match self.item_count {
-            0 => None,
-            1 => Some((Child::item(0), self.lone_box)),
-            _ => Some((Child::node(0), self.nodes[0].bounds())),
-        }
+    fn root(&self) -> Option<Branch> {
+        let child = if self.nodes.is_empty() { Child::leaf(0) } else { Child::node(0) };
+        (self.item_count > 0).then_some(Branch { child, bounds: self.bounds })
     }
 }
 
+/// A point near the items.
+fn origin_of(item_count: usize, box_of: impl Fn(usize) -> Aabb) -> DVec3 {
+    let corner = if item_count > 0 { box_of(0).min } else { DVec3::ZERO };
+    if corner.is_finite() { corner } else { DVec3::ZERO }
+}
+
 impl Node {
-    fn bounds(&self) -> Aabb {
+    const EMPTY: Self = Self { boxes: [SmallBox::EMPTY; 2], children: [Child(0); 2] };
+
+    #[inline(always)]
+    fn bounds(&self) -> SmallBox {
         self.boxes[0].union(self.boxes[1])
+    }
+
+    #[inline(always)]
+    fn branches(&self) -> [Branch; 2] {
+        [0, 1].map(|side| Branch { child: self.children[side], bounds: self.boxes[side] })
     }
 }

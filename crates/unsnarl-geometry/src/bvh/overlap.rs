@@ -4,209 +4,244 @@
 //! tasks at the top of the tree; each task has its own list, and the lists are joined in task order. Cut and order
 //! depend on the tree alone.
 
-use super::{Bvh, Child, Target};
-use crate::aabb::Aabb;
+use super::small_box::{LANES, Leaf, SmallBox, lanes_of};
+use super::{Branch, Bvh, Child, Target};
+use fearless_simd::{Level, dispatch, prelude::*};
 use rayon::prelude::*;
 
 /// Enough tasks to keep a few dozen threads busy to the end.
 const TASK_COUNT: usize = 512;
+/// Fewer leaves than this are not worth a task.
+const LEAVES_PER_TASK: usize = 16;
 
-/// A subtree, by the node above it and its side there: the highest bits are the node, the lowest the side.
+/// Two subtrees whose boxes overlap.
+type BranchPair = (Branch, Branch);
+
+/// Whether equal labels mean the same.
 #[derive(Clone, Copy)]
-struct Slot(u32);
-
-impl Slot {
-    #[inline]
-    fn new(node: usize, side: usize) -> Self {
-        Self((node as u32) << 1 | side as u32)
-    }
-
-    #[inline]
-    fn both(node: usize) -> [Self; 2] {
-        [Self::new(node, 0), Self::new(node, 1)]
-    }
+enum Labels {
+    OfOneTree,
+    OfTwoTrees,
 }
 
 #[derive(Clone, Copy)]
 enum Task {
     Within(Child),
-    Between(Slot, Slot),
+    Between(Branch, Branch),
 }
 
 impl Bvh {
-    /// Calls `visit(a, b, out)` for every pair of different items with overlapping boxes, `a < b`, in parallel; returns
-    /// what it pushed, in an order that depends on the tree alone.
+    /// Calls `visit(a, b, out)` for every pair of different items with overlapping boxes and no common label, `a < b`, in
+    /// parallel; returns what it pushed, in an order that depends on the tree alone.
     pub fn self_overlaps<R: Send>(&self, visit: impl Fn(usize, usize, &mut Vec<R>) + Sync) -> Vec<R> {
-        let Some((root, _)) = self.root() else { return Vec::new() };
-        let mut tasks = vec![Task::Within(root)];
-        cut(&mut tasks, |task, out| self.expand(self, task, out));
-        let ordered = |a: u32, b: u32, out: &mut Vec<R>| visit(a.min(b) as usize, a.max(b) as usize, out);
-        self.run(self, &tasks, &ordered)
+        let Some(root) = self.root() else { return Vec::new() };
+        let mut tasks = vec![Task::Within(root.child)];
+        cut(&mut tasks, self.leaves.len(), |task, out| self.expand(self, task, out));
+        let ordered = |a: usize, b: usize, out: &mut Vec<R>| visit(a.min(b), a.max(b), out);
+        self.run(self, &tasks, Labels::OfOneTree, &ordered)
     }
 
     /// Calls `visit(a, b, out)` for every item `a` of this tree and `b` of another with overlapping boxes, as
     /// [`Bvh::self_overlaps`] does.
-    pub fn overlaps_with<R: Send>(&self, other: &Bvh, visit: impl Fn(usize, usize, &mut Vec<R>) + Sync) -> Vec<R> {
-        let mut out = Vec::new();
-        if self.item_count == 1 {
-            other.query(&self.lone_box, |item| visit(0, item, &mut out));
-        } else if other.item_count == 1 {
-            self.query(&other.lone_box, |item| visit(item, 0, &mut out));
-        } else if self.item_count > 1 && other.item_count > 1 {
-            let mut tasks = Vec::new();
-            self.offer(other, Slot::both(0), Slot::both(0), &mut |ours, theirs| {
-                tasks.push(Task::Between(ours, theirs));
-            });
-            cut(&mut tasks, |task, out| self.expand(other, task, out));
-            let plain = |a: u32, b: u32, out: &mut Vec<R>| visit(a as usize, b as usize, out);
-            return self.run(other, &tasks, &plain);
+    pub fn overlaps_with<R: Send>(&self, other: &Self, visit: impl Fn(usize, usize, &mut Vec<R>) + Sync) -> Vec<R> {
+        let other = &other.seen_from(self);
+        let (Some(ours), Some(theirs)) = (self.root(), other.root()) else { return Vec::new() };
+        if !ours.bounds.overlaps(&theirs.bounds) {
+            return Vec::new();
         }
-        out
+        let mut tasks = vec![Task::Between(ours, theirs)];
+        cut(&mut tasks, self.leaves.len() + other.leaves.len(), |task, out| self.expand(other, task, out));
+        self.run(other, &tasks, Labels::OfTwoTrees, &visit)
     }
 
-    fn run<R: Send>(&self, other: &Bvh, tasks: &[Task], visit: &(impl Fn(u32, u32, &mut Vec<R>) + Sync)) -> Vec<R> {
+    /// This tree with its boxes relative to the origin of another.
+    fn seen_from(&self, other: &Self) -> Self {
+        let by = other.origin - self.origin;
+        let mut boxes = vec![SmallBox::EMPTY; self.item_count];
+        for leaf in &self.leaves {
+            for (lane, item) in leaf.items() {
+                boxes[item] = leaf.lane(lane).shifted(by);
+            }
+        }
+        let mut seen = self.clone();
+        seen.refit_small(other.origin, |item| boxes[item]);
+        seen
+    }
+
+    fn run<R: Send>(
+        &self,
+        other: &Self,
+        tasks: &[Task],
+        labels: Labels,
+        visit: &(impl Fn(usize, usize, &mut Vec<R>) + Sync),
+    ) -> Vec<R> {
+        let level = Level::new();
         let lists: Vec<Vec<R>> = tasks
             .par_iter()
             .with_max_len(1)
             .map(|&task| {
                 let mut out = Vec::new();
-                let mut stack = Vec::with_capacity(128);
-                match task {
-                    Task::Within(child) => self.within(child, visit, &mut stack, &mut out),
-                    Task::Between(ours, theirs) => {
-                        between((self, ours), (other, theirs), visit, &mut stack, &mut out);
-                    }
-                }
+                dispatch!(level, simd => self.carry_out(simd, other, task, labels, &mut |a, b| visit(a, b, &mut out)));
                 out
             })
             .collect();
         lists.into_iter().flatten().collect()
     }
 
-    /// All pairs inside one subtree.
-    fn within<R>(
+    #[inline(always)]
+    fn carry_out<S: Simd>(
         &self,
-        child: Child,
-        visit: &impl Fn(u32, u32, &mut Vec<R>),
-        stack: &mut Vec<(u32, u32)>,
-        out: &mut Vec<R>,
+        simd: S,
+        other: &Self,
+        task: Task,
+        labels: Labels,
+        visit: &mut impl FnMut(usize, usize),
     ) {
-        let Target::Node(index) = child.target() else { return };
-        let node = &self.nodes[index];
-        self.within(node.children[0], visit, stack, out);
-        self.within(node.children[1], visit, stack, out);
-        if node.boxes[0].overlaps(&node.boxes[1]) {
-            between((self, Slot::new(index, 0)), (self, Slot::new(index, 1)), visit, stack, out);
-        }
-    }
-
-    /// All items below a node whose boxes meet a box.
-    fn below(&self, node: usize, bounds: &Aabb, each: &mut impl FnMut(u32)) {
-        let node = &self.nodes[node];
-        for side in 0..2 {
-            if node.boxes[side].overlaps(bounds) {
-                match node.children[side].target() {
-                    Target::Item(item) => each(item),
-                    Target::Node(node) => self.below(node, bounds, each),
-                }
-            }
-        }
-    }
-
-    /// Calls `each` with the overlapping pairs one level below a pair that is not of two items: nodes are opened on both
-    /// sides at once, since subtrees that meet are mostly of one size.
-    #[inline]
-    fn open(&self, other: &Bvh, ours: Slot, theirs: Slot, each: &mut impl FnMut(Slot, Slot)) {
-        match (self.child(ours).target(), other.child(theirs).target()) {
-            (Target::Node(mine), Target::Node(their)) => self.offer(other, Slot::both(mine), Slot::both(their), each),
-            (Target::Node(mine), Target::Item(_)) => self.offer(other, Slot::both(mine), [theirs], each),
-            (Target::Item(_), Target::Node(their)) => self.offer(other, [ours], Slot::both(their), each),
-            (Target::Item(_), Target::Item(_)) => {}
-        }
-    }
-
-    /// Calls `each` with the pairs whose boxes overlap.
-    #[inline]
-    fn offer<const OURS: usize, const THEIRS: usize>(
-        &self,
-        other: &Bvh,
-        ours: [Slot; OURS],
-        theirs: [Slot; THEIRS],
-        each: &mut impl FnMut(Slot, Slot),
-    ) {
-        for first in ours {
-            for second in theirs {
-                if self.slot_box(first).overlaps(other.slot_box(second)) {
-                    each(first, second);
-                }
-            }
-        }
-    }
-
-    #[inline]
-    fn child(&self, slot: Slot) -> Child {
-        self.nodes[(slot.0 >> 1) as usize].children[(slot.0 & 1) as usize]
-    }
-
-    #[inline]
-    fn slot_box(&self, slot: Slot) -> &Aabb {
-        &self.nodes[(slot.0 >> 1) as usize].boxes[(slot.0 & 1) as usize]
-    }
-
-    /// One level of the recursion as tasks; an item pair stays as it is.
-    fn expand(&self, other: &Bvh, task: Task, out: &mut Vec<Task>) {
         match task {
-            Task::Within(child) => {
-                let Target::Node(index) = child.target() else { return };
-                let node = &self.nodes[index];
-                out.extend(node.children.map(Task::Within));
-                if node.boxes[0].overlaps(&node.boxes[1]) {
-                    out.push(Task::Between(Slot::new(index, 0), Slot::new(index, 1)));
+            Task::Within(child) => self.within(simd, child, visit),
+            Task::Between(ours, theirs) => self.between(simd, other, labels, &mut vec![(ours, theirs)], visit),
+        }
+    }
+
+    /// All pairs inside one subtree.
+    #[inline(always)]
+    fn within<S: Simd>(&self, simd: S, child: Child, visit: &mut impl FnMut(usize, usize)) {
+        let mut pending = vec![child];
+        let mut pairs = Vec::with_capacity(128);
+        while let Some(child) = pending.pop() {
+            match child.target() {
+                Target::Leaf(leaf) => pairs_in_leaf(simd, &self.leaves[leaf], visit),
+                Target::Node(index) => {
+                    let node = &self.nodes[index];
+                    pending.extend([node.children[1], node.children[0]]);
+                    if node.boxes[0].overlaps(&node.boxes[1]) {
+                        let [left, right] = node.branches();
+                        pairs.push((left, right));
+                        self.between(simd, self, Labels::OfOneTree, &mut pairs, visit);
+                    }
                 }
             }
-            Task::Between(ours, theirs) => match (self.child(ours).target(), other.child(theirs).target()) {
-                (Target::Item(_), Target::Item(_)) => out.push(task),
-                _ => self.open(other, ours, theirs, &mut |ours, theirs| out.push(Task::Between(ours, theirs))),
+        }
+    }
+
+    /// All pairs between the subtrees on the stack, whose boxes overlap.
+    #[inline(always)]
+    fn between<S: Simd>(
+        &self,
+        simd: S,
+        other: &Self,
+        labels: Labels,
+        stack: &mut Vec<BranchPair>,
+        visit: &mut impl FnMut(usize, usize),
+    ) {
+        while let Some((ours, theirs)) = stack.pop() {
+            match (ours.child.target(), theirs.child.target()) {
+                (Target::Leaf(mine), Target::Leaf(their)) => {
+                    let (mine, their) = (&self.leaves[mine], &other.leaves[their]);
+                    pairs_of_leaves(simd, (mine, &ours.bounds), (their, &theirs.bounds), labels, visit);
+                }
+                _ => self.open(other, ours, theirs, |ours, theirs| stack.push((ours, theirs))),
+            }
+        }
+    }
+
+    /// Calls `each` with the overlapping pairs one level below a pair that is not of two leaves: nodes are opened on both
+    /// sides at once, since subtrees that meet are mostly of one size.
+    #[inline(always)]
+    fn open(&self, other: &Self, ours: Branch, theirs: Branch, mut each: impl FnMut(Branch, Branch)) {
+        let mut offer = |ours: Branch, theirs: Branch| {
+            if ours.bounds.overlaps(&theirs.bounds) {
+                each(ours, theirs);
+            }
+        };
+        match (ours.child.target(), theirs.child.target()) {
+            (Target::Node(mine), Target::Node(their)) => {
+                let [first, second] = self.nodes[mine].branches();
+                for their_branch in other.nodes[their].branches() {
+                    offer(first, their_branch);
+                    offer(second, their_branch);
+                }
+            }
+            (Target::Node(mine), Target::Leaf(_)) => {
+                self.nodes[mine].branches().into_iter().for_each(|branch| offer(branch, theirs));
+            }
+            (Target::Leaf(_), Target::Node(their)) => {
+                other.nodes[their].branches().into_iter().for_each(|branch| offer(ours, branch));
+            }
+            (Target::Leaf(_), Target::Leaf(_)) => {}
+        }
+    }
+
+    /// One level of the recursion as tasks; a pair of leaves stays as it is.
+    fn expand(&self, other: &Self, task: Task, out: &mut Vec<Task>) {
+        match task {
+            Task::Within(child) => match child.target() {
+                Target::Leaf(_) => out.push(task),
+                Target::Node(index) => {
+                    let node = &self.nodes[index];
+                    out.extend(node.children.map(Task::Within));
+                    if node.boxes[0].overlaps(&node.boxes[1]) {
+                        let [left, right] = node.branches();
+                        out.push(Task::Between(left, right));
+                    }
+                }
+            },
+            Task::Between(ours, theirs) => match (ours.child.target(), theirs.child.target()) {
+                (Target::Leaf(_), Target::Leaf(_)) => out.push(task),
+                _ => self.open(other, ours, theirs, |ours, theirs| out.push(Task::Between(ours, theirs))),
             },
         }
     }
 }
 
-/// All pairs between two subtrees whose boxes overlap.
-fn between<R>(
-    (mine, ours): (&Bvh, Slot),
-    (their, theirs): (&Bvh, Slot),
-    visit: &impl Fn(u32, u32, &mut Vec<R>),
-    stack: &mut Vec<(u32, u32)>,
-    out: &mut Vec<R>,
-) {
-    match (mine.child(ours).target(), their.child(theirs).target()) {
-        (Target::Item(a), Target::Item(b)) => visit(a, b, out),
-        (Target::Item(a), Target::Node(node)) => their.below(node, mine.slot_box(ours), &mut |b| visit(a, b, out)),
-        (Target::Node(node), Target::Item(b)) => mine.below(node, their.slot_box(theirs), &mut |a| visit(a, b, out)),
-        (Target::Node(first), Target::Node(second)) => stack.push((first as u32, second as u32)),
+#[inline(always)]
+fn pairs_in_leaf<S: Simd>(simd: S, leaf: &Leaf, visit: &mut impl FnMut(usize, usize)) {
+    for lane in 0..LANES - 1 {
+        let later = 0xfe << lane;
+        let met = leaf.meeting(simd, &leaf.lane(lane)) & later;
+        for other in lanes_of(met & !leaf.sharing(simd, leaf, lane)) {
+            visit(leaf.item(lane), leaf.item(other));
+        }
     }
-    while let Some((first, second)) = stack.pop() {
-        let (first, second) = (&mine.nodes[first as usize], &their.nodes[second as usize]);
-        for (our_side, their_side) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
-            let (our_box, their_box) = (&first.boxes[our_side], &second.boxes[their_side]);
-            if !our_box.overlaps(their_box) {
-                continue;
-            }
-            match (first.children[our_side].target(), second.children[their_side].target()) {
-                (Target::Item(a), Target::Item(b)) => visit(a, b, out),
-                (Target::Item(a), Target::Node(node)) => their.below(node, our_box, &mut |b| visit(a, b, out)),
-                (Target::Node(node), Target::Item(b)) => mine.below(node, their_box, &mut |a| visit(a, b, out)),
-                (Target::Node(first), Target::Node(second)) => stack.push((first as u32, second as u32)),
-            }
+}
+
+/// The items of each leaf that meet the other leaf at all, then those of the one against all of the other.
+#[inline(always)]
+fn pairs_of_leaves<S: Simd>(
+    simd: S,
+    (ours, our_bounds): (&Leaf, &SmallBox),
+    (theirs, their_bounds): (&Leaf, &SmallBox),
+    labels: Labels,
+    visit: &mut impl FnMut(usize, usize),
+) {
+    let our_lanes = ours.meeting(simd, their_bounds);
+    if our_lanes == 0 {
+        return;
+    }
+    let their_lanes = theirs.meeting(simd, our_bounds);
+    if their_lanes == 0 {
+        return;
+    }
+    for lane in lanes_of(our_lanes) {
+        let met = theirs.meeting(simd, &ours.lane(lane)) & their_lanes;
+        if met == 0 {
+            continue;
+        }
+        let passed_over = match labels {
+            Labels::OfOneTree => theirs.sharing(simd, ours, lane),
+            Labels::OfTwoTrees => 0,
+        };
+        for other in lanes_of(met & !passed_over) {
+            visit(ours.item(lane), theirs.item(other));
         }
     }
 }
 
 /// Expands all tasks level by level until there are enough, or expanding adds none.
-fn cut(tasks: &mut Vec<Task>, expand: impl Fn(Task, &mut Vec<Task>)) {
+fn cut(tasks: &mut Vec<Task>, leaf_count: usize, expand: impl Fn(Task, &mut Vec<Task>)) {
+    let enough = TASK_COUNT.min(leaf_count / LEAVES_PER_TASK);
     for _ in 0..12 {
-        if tasks.len() >= TASK_COUNT {
+        if tasks.len() >= enough {
             break;
         }
         let mut next = Vec::with_capacity(4 * tasks.len());
@@ -220,6 +255,7 @@ fn cut(tasks: &mut Vec<Task>, expand: impl Fn(Task, &mut Vec<Task>)) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::aabb::Aabb;
     use crate::math::DVec3;
     use proptest::prelude::*;
 

@@ -1,13 +1,18 @@
 //! All pairs of a mesh that meet, or that cross symbolically, through a tree and in parallel.
 
 use super::crossing::{PairCrossing, crossings_within};
+use super::fan::unproved_fans;
 use super::separation::Reach;
 use super::triangle_pair::{Relation, relation_within};
 use crate::aabb::Aabb;
 use crate::bvh::Bvh;
-use crate::ids::TriangleId;
+use crate::ids::{TriangleId, VertexId};
 use crate::math::DVec3;
 use crate::topology::Topology;
+use rayon::prelude::*;
+
+/// Fewer fans than this are not worth another thread.
+const FANS_PER_TASK: usize = 64;
 
 /// Two triangles that meet beyond what they share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,33 +31,32 @@ pub fn triangle_box(topology: &Topology, positions: &[DVec3], triangle: usize) -
     Aabb { min: a.min(b).min(c), max: a.max(b).max(c) }
 }
 
-/// A tree over all triangles where they are.
+/// A tree over all triangles where they are; triangles with a common vertex are passed over as pairs.
 pub fn triangle_tree(topology: &Topology, positions: &[DVec3]) -> Bvh {
-    Bvh::build_from(topology.triangle_count(), |triangle| triangle_box(topology, positions, triangle))
+    Bvh::build_labelled(
+        topology.triangle_count(),
+        |triangle| triangle_box(topology, positions, triangle),
+        |triangle| topology.triangles()[triangle].map(|vertex| vertex.0),
+    )
 }
 
 /// Every pair of closed triangles that meet beyond what they share by connectivity, sorted.
 ///
-/// `wanted(a, b)` chooses the pairs that count, by triangle index. The tree holds the boxes of these positions.
+/// `wanted(a, b)` chooses the pairs that count, by triangle index. The tree is a [`triangle_tree`] fitted to these positions.
 pub fn find_intersecting_pairs(
     topology: &Topology,
     positions: &[DVec3],
     tree: &Bvh,
     wanted: impl Fn(usize, usize) -> bool + Sync,
 ) -> Vec<IntersectingPair> {
-    let triangles = topology.triangles();
     let reach = Reach::within(&tree.bounds());
-    let mut pairs = tree.self_overlaps(|a, b, out: &mut Vec<IntersectingPair>| {
-        if !wanted(a, b) {
-            return;
+    find_pairs(topology, positions, tree, reach, |a, b| {
+        if !wanted(a.index(), b.index()) {
+            return None;
         }
-        let relation = relation_within(triangles[a], triangles[b], positions, reach);
-        if relation != Relation::Apart {
-            out.push(IntersectingPair { first: TriangleId::new(a), second: TriangleId::new(b), relation });
-        }
-    });
-    pairs.sort_unstable();
-    pairs
+        let relation = relation_within(topology.triangle(a), topology.triangle(b), positions, reach);
+        (relation != Relation::Apart).then_some(IntersectingPair { first: a, second: b, relation })
+    })
 }
 
 /// Every pair of triangles that cross in the symbolically perturbed mesh, with its one or two crossings, sorted.
@@ -62,17 +66,58 @@ pub fn find_crossing_pairs(
     tree: &Bvh,
     wanted: impl Fn(usize, usize) -> bool + Sync,
 ) -> Vec<(TriangleId, TriangleId, [Option<PairCrossing>; 2])> {
-    let triangles = topology.triangles();
     let reach = Reach::within(&tree.bounds());
-    let mut pairs = tree.self_overlaps(|a, b, out: &mut Vec<_>| {
-        if !wanted(a, b) {
-            return;
+    find_pairs(topology, positions, tree, reach, |a, b| {
+        if !wanted(a.index(), b.index()) {
+            return None;
         }
-        let (crossings, count) = crossings_within(triangles[a], triangles[b], positions, reach);
-        if count > 0 {
-            out.push((TriangleId::new(a), TriangleId::new(b), crossings));
-        }
-    });
+        let (crossings, count) = crossings_within(topology.triangle(a), topology.triangle(b), positions, reach);
+        (count > 0).then_some((a, b, crossings))
+    })
+}
+
+/// What `examine` says of all pairs that may meet, sorted: neighbours from the fans that are not proved, the others from
+/// the tree.
+fn find_pairs<R: Send + Ord>(
+    topology: &Topology,
+    positions: &[DVec3],
+    tree: &Bvh,
+    reach: Reach,
+    examine: impl Fn(TriangleId, TriangleId) -> Option<R> + Sync,
+) -> Vec<R> {
+    let of_strangers =
+        || tree.self_overlaps(|a, b, out: &mut Vec<R>| out.extend(examine(TriangleId::new(a), TriangleId::new(b))));
+    let of_neighbours = || {
+        let unproved = unproved_fans(topology, positions, reach);
+        let of_fan = |&vertex: &VertexId| {
+            let mut out = Vec::new();
+            for_pairs_of_fan(topology, vertex, &unproved, |a, b| out.extend(examine(a, b)));
+            out
+        };
+        unproved.par_iter().with_min_len(FANS_PER_TASK).map(of_fan).collect::<Vec<Vec<R>>>()
+    };
+    let (mut pairs, lists) = rayon::join(of_strangers, of_neighbours);
+    pairs.extend(lists.into_iter().flatten());
     pairs.sort_unstable();
     pairs
+}
+
+/// The pairs of triangles at a vertex. A pair that shares several vertices comes up at the smallest of them, and not at
+/// all if one of their fans is proved.
+fn for_pairs_of_fan(
+    topology: &Topology,
+    vertex: VertexId,
+    unproved: &[VertexId],
+    mut each: impl FnMut(TriangleId, TriangleId),
+) {
+    let fan = topology.vertex_triangles(vertex);
+    for (at, &first) in fan.iter().enumerate() {
+        for &second in &fan[at + 1..] {
+            let corners = topology.triangle(second);
+            let mut others = topology.triangle(first).into_iter().filter(|&it| it != vertex && corners.contains(&it));
+            if others.all(|other| other > vertex && unproved.binary_search(&other).is_ok()) {
+                each(first, second);
+            }
+        }
+    }
 }

@@ -9,6 +9,7 @@
 //! that shares a vertex none or one, a pair that shares an edge none.
 
 mod crossing;
+mod fan;
 mod find;
 mod planar;
 mod separation;

@@ -21,11 +21,14 @@ pub(super) struct Reach {
     dot_error: f64,
     /// Rounding of `(u x v) . d` for three differences.
     triple_error: f64,
+    /// Rounding of a coordinate of `u x v` for two differences.
+    planar_error: f64,
 }
 
 impl Reach {
     /// Nothing is known: nothing is proved.
-    pub(super) const UNKNOWN: Self = Self { dot_error: f64::INFINITY, triple_error: f64::INFINITY };
+    pub(super) const UNKNOWN: Self =
+        Self { dot_error: f64::INFINITY, triple_error: f64::INFINITY, planar_error: f64::INFINITY };
 
     /// For points in a box.
     pub(super) fn within(bounds: &Aabb) -> Self {
@@ -36,7 +39,14 @@ impl Reach {
         Self {
             dot_error: 4.0 * DOT_ERROR * extent * extent + UNDERFLOW,
             triple_error: TRIPLE_ERROR * extent * extent * extent + UNDERFLOW,
+            planar_error: PLANAR_ERROR * extent * extent + UNDERFLOW,
         }
+    }
+
+    /// A bound on the rounding of a coordinate of a triangle's normal.
+    #[inline(always)]
+    pub(super) fn planar_error(self) -> f64 {
+        self.planar_error
     }
 
     /// Proves two triangles without a common vertex apart: all of the second lies on one side of the first.
@@ -106,6 +116,8 @@ pub(super) fn surely_unfolded([u, v]: [DVec3; 2], a: DVec3, b: DVec3) -> bool {
 /// The float error of `w . d` for a float `w` and a rounded difference `d` is below 16 roundings of the product of the
 /// largest coordinates.
 const DOT_ERROR: f64 = 16.0 * f64::EPSILON;
+/// The float error of a coordinate of `u x v` for rounded differences is below 8 roundings of that product.
+const PLANAR_ERROR: f64 = 8.0 * f64::EPSILON;
 /// The float error of `(u x v) . d` for rounded differences is below 32 roundings of that product.
 const TRIPLE_ERROR: f64 = 32.0 * f64::EPSILON;
 

@@ -70,6 +70,11 @@ pub struct TangledContour {
 
 /// Finds everything that crosses.
 pub fn analyze(assembly: &Assembly, positions: &[DVec3], workspace: &mut Workspace) -> Tangle {
+    rayon::scope(|_| analyze_in_pool(assembly, positions, workspace))
+}
+
+/// One entry into the thread pool instead of one for each parallel loop.
+fn analyze_in_pool(assembly: &Assembly, positions: &[DVec3], workspace: &mut Workspace) -> Tangle {
     let topology = assembly.topology();
     let tree = workspace.tree(topology, positions);
     let pairs = find_crossing_pairs(topology, positions, tree, |a, b| assembly.counts(a, b));

@@ -28,8 +28,10 @@ impl Verdict {
 /// Tests every pair that is not of two bodies.
 pub fn verdict(assembly: &Assembly, positions: &[DVec3], workspace: &mut Workspace) -> Verdict {
     let topology = assembly.topology();
-    let tree = workspace.tree(topology, positions);
-    Verdict { pairs: find_intersecting_pairs(topology, positions, tree, |a, b| assembly.counts(a, b)) }
+    rayon::scope(|_| {
+        let tree = workspace.tree(topology, positions);
+        Verdict { pairs: find_intersecting_pairs(topology, positions, tree, |a, b| assembly.counts(a, b)) }
+    })
 }
 
 /// The smallest distance between vertices and triangles, and between edges, that have no vertex in common; `None` for a
