@@ -86,20 +86,16 @@ impl Bvh {
     pub fn build_labelled(
         item_count: usize,
         box_of: impl Fn(usize) -> Aabb + Sync,
-        labels_of: impl Fn(usize) -> [u32; 3],
+        labels_of: impl Fn(usize) -> [u32; 3] + Sync,
     ) -> Self {
         assert!(item_count < LEAF_BIT as usize, "a tree holds fewer than 2^31 items");
         let origin = origin_of(item_count, &box_of);
-        let center_of = |item: usize| {
-            let bounds = box_of(item);
-            let twice_center = (bounds.min - origin) + (bounds.max - origin);
-            build::Center { at: twice_center.as_vec3().to_array(), item: item as u32 }
-        };
-        let centers: Vec<build::Center> =
-            (0..item_count).into_par_iter().with_min_len(LANES * LEAVES_PER_TASK).map(center_of).collect();
-        let (nodes, leaves) = build::tree(&centers, labels_of);
+        let small_box = |item: usize| SmallBox::around(&box_of(item), origin);
+        let boxes: Vec<SmallBox> =
+            (0..item_count).into_par_iter().with_min_len(LANES * LEAVES_PER_TASK).map(small_box).collect();
+        let (nodes, leaves) = build::tree(&boxes, labels_of);
         let mut tree = Self { nodes, leaves, item_count, origin, bounds: SmallBox::EMPTY };
-        tree.refit(box_of);
+        tree.refit_small(origin, |item| boxes[item]);
         tree
     }
 

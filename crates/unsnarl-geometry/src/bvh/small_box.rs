@@ -39,6 +39,11 @@ impl SmallBox {
     }
 
     #[inline(always)]
+    pub(super) fn twice_center(&self) -> [f32; 3] {
+        [0, 1, 2].map(|axis| self.min[axis] + self.max[axis])
+    }
+
+    #[inline(always)]
     pub(super) fn union(self, other: Self) -> Self {
         let (mut min, mut max) = (self.min, self.max);
         for axis in 0..3 {
