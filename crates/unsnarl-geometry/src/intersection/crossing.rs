@@ -4,7 +4,7 @@ use super::separation::{Reach, surely_apart, surely_only_corner};
 use super::triangle_pair::{shared_corners, turned};
 use crate::ids::VertexId;
 use crate::math::DVec3;
-use crate::predicates::{IndexedPoint, Side, side_of_plane};
+use crate::predicates::{BoundedOrientation, IndexedPoint, Side};
 
 /// One of the two triangles of a pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -45,9 +45,11 @@ pub(super) fn crossings_within(
     reach: Reach,
 ) -> ([Option<PairCrossing>; 2], usize) {
     match shared_corners(a, b) {
-        (0, ..) if !reach.parts(a, b, positions) => crossings_of_disjoint(a, b, positions).into_parts(),
+        (0, ..) if !reach.parts(a, b, positions) => {
+            crossings_of_disjoint(a, b, positions, reach.orientation).into_parts()
+        }
         (1, in_a, in_b) if !reach.parts_at_corner(turned(a, in_a), turned(b, in_b), positions) => {
-            crossings_at_corner((a, in_a), (b, in_b), positions).into_parts()
+            crossings_at_corner((a, in_a), (b, in_b), positions, reach.orientation).into_parts()
         }
         _ => NO_CROSSING,
     }
@@ -56,27 +58,32 @@ pub(super) fn crossings_within(
 const NO_CROSSING: ([Option<PairCrossing>; 2], usize) = ([None; 2], 0);
 
 #[inline(never)]
-fn crossings_of_disjoint(a: [VertexId; 3], b: [VertexId; 3], positions: &[DVec3]) -> Found {
+fn crossings_of_disjoint(
+    a: [VertexId; 3],
+    b: [VertexId; 3],
+    positions: &[DVec3],
+    orientation: BoundedOrientation,
+) -> Found {
     let at = |vertex: VertexId| positions[vertex.index()];
     let mut found = Found::default();
     if surely_apart(a.map(at), b.map(at)) {
         return found;
     }
     let (a, b) = (a.map(|vertex| indexed(vertex, positions)), b.map(|vertex| indexed(vertex, positions)));
-    let b_sides = b.map(|p| side_of_plane(a[0], a[1], a[2], p));
+    let b_sides = b.map(|p| orientation.side_of_plane(a[0], a[1], a[2], p));
     if all_equal(b_sides) {
         return found;
     }
-    let a_sides = a.map(|p| side_of_plane(b[0], b[1], b[2], p));
+    let a_sides = a.map(|p| orientation.side_of_plane(b[0], b[1], b[2], p));
     if all_equal(a_sides) {
         return found;
     }
     for edge in 0..3 {
         let next = (edge + 1) % 3;
-        if a_sides[edge] != a_sides[next] && line_pierces(a[edge], a[next], b) {
+        if a_sides[edge] != a_sides[next] && line_pierces(orientation, a[edge], a[next], b) {
             found.push(PairSide::First, edge);
         }
-        if b_sides[edge] != b_sides[next] && line_pierces(b[edge], b[next], a) {
+        if b_sides[edge] != b_sides[next] && line_pierces(orientation, b[edge], b[next], a) {
             found.push(PairSide::Second, edge);
         }
     }
@@ -89,6 +96,7 @@ fn crossings_at_corner(
     (a, in_a): ([VertexId; 3], usize),
     (b, in_b): ([VertexId; 3], usize),
     positions: &[DVec3],
+    orientation: BoundedOrientation,
 ) -> Found {
     let at = |vertex: VertexId| positions[vertex.index()];
     let mut found = Found::default();
@@ -98,10 +106,10 @@ fn crossings_at_corner(
     let (a, b) = (a.map(|vertex| indexed(vertex, positions)), b.map(|vertex| indexed(vertex, positions)));
     let opposite = |corner: usize| ((corner + 1) % 3, (corner + 2) % 3);
     let ((a_start, a_end), (b_start, b_end)) = (opposite(in_a), opposite(in_b));
-    if edge_pierces(a[a_start], a[a_end], b) {
+    if edge_pierces(orientation, a[a_start], a[a_end], b) {
         found.push(PairSide::First, a_start);
     }
-    if edge_pierces(b[b_start], b[b_end], a) {
+    if edge_pierces(orientation, b[b_start], b[b_end], a) {
         found.push(PairSide::Second, b_start);
     }
     found
@@ -134,13 +142,24 @@ fn all_equal(sides: [Side; 3]) -> bool {
 }
 
 /// Whether an edge without an end in one of its corners passes through a triangle.
-fn edge_pierces(p: IndexedPoint, q: IndexedPoint, triangle: [IndexedPoint; 3]) -> bool {
+fn edge_pierces(
+    orientation: BoundedOrientation,
+    p: IndexedPoint,
+    q: IndexedPoint,
+    triangle: [IndexedPoint; 3],
+) -> bool {
     let [a, b, c] = triangle;
-    side_of_plane(a, b, c, p) != side_of_plane(a, b, c, q) && line_pierces(p, q, triangle)
+    orientation.side_of_plane(a, b, c, p) != orientation.side_of_plane(a, b, c, q)
+        && line_pierces(orientation, p, q, triangle)
 }
 
 /// Whether the line through two points passes inside the three sides of a triangle.
-fn line_pierces(p: IndexedPoint, q: IndexedPoint, [a, b, c]: [IndexedPoint; 3]) -> bool {
-    let first = side_of_plane(p, q, a, b);
-    first == side_of_plane(p, q, b, c) && first == side_of_plane(p, q, c, a)
+fn line_pierces(
+    orientation: BoundedOrientation,
+    p: IndexedPoint,
+    q: IndexedPoint,
+    [a, b, c]: [IndexedPoint; 3],
+) -> bool {
+    let first = orientation.side_of_plane(p, q, a, b);
+    first == orientation.side_of_plane(p, q, b, c) && first == orientation.side_of_plane(p, q, c, a)
 }

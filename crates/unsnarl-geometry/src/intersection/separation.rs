@@ -9,6 +9,7 @@
 use crate::aabb::Aabb;
 use crate::ids::VertexId;
 use crate::math::DVec3;
+use crate::predicates::BoundedOrientation;
 
 /// Products of three or four coordinates below this may have lost digits to underflow.
 const UNDERFLOW: f64 = 1e-290;
@@ -23,12 +24,18 @@ pub(super) struct Reach {
     triple_error: f64,
     /// Rounding of a coordinate of `u x v` for two differences.
     planar_error: f64,
+    /// Exact orientation, faster for points within the reach.
+    pub(super) orientation: BoundedOrientation,
 }
 
 impl Reach {
     /// Nothing is known: nothing is proved.
-    pub(super) const UNKNOWN: Self =
-        Self { dot_error: f64::INFINITY, triple_error: f64::INFINITY, planar_error: f64::INFINITY };
+    pub(super) const UNKNOWN: Self = Self {
+        dot_error: f64::INFINITY,
+        triple_error: f64::INFINITY,
+        planar_error: f64::INFINITY,
+        orientation: BoundedOrientation::UNBOUNDED,
+    };
 
     /// For points in a box.
     pub(super) fn within(bounds: &Aabb) -> Self {
@@ -40,6 +47,7 @@ impl Reach {
             dot_error: 4.0 * DOT_ERROR * extent * extent + UNDERFLOW,
             triple_error: TRIPLE_ERROR * extent * extent * extent + UNDERFLOW,
             planar_error: PLANAR_ERROR * extent * extent + UNDERFLOW,
+            orientation: BoundedOrientation::within(bounds),
         }
     }
 
