@@ -81,9 +81,9 @@ fn sorted_codes(boxes: &[SmallBox]) -> Vec<Code> {
 
 /// Two zero bits after each of the lowest bits.
 fn spread(bits: u32) -> u32 {
-    let bits = (bits | bits << 8) & 0x00f0_0f;
-    let bits = (bits | bits << 4) & 0x0c_30c3;
-    (bits | bits << 2) & 0x24_9249
+    let bits = (bits | bits << 8) & 0x0000_f00f;
+    let bits = (bits | bits << 4) & 0x000c_30c3;
+    (bits | bits << 2) & 0x0024_9249
 }
 
 /// A stable counting sort by some bits of the place.
