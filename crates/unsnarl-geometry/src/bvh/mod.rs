@@ -78,7 +78,12 @@ impl Child {
 impl Bvh {
     /// Builds a tree over items with the given boxes. Takes fewer than 2^31 items.
     pub fn build(boxes: &[Aabb]) -> Self {
-        Self::build_labelled(boxes.len(), |item| boxes[item], |item| [item as u32; 3])
+        Self::build_from(boxes.len(), |item| boxes[item])
+    }
+
+    /// As [`Bvh::build`], with the box of every item computed.
+    pub fn build_from(item_count: usize, box_of: impl Fn(usize) -> Aabb + Sync) -> Self {
+        Self::build_labelled(item_count, box_of, |item| [item as u32; 3])
     }
 
     /// Builds a tree over items with computed boxes and three labels each: [`Bvh::self_overlaps`] passes over pairs that
