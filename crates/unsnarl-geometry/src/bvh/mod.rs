@@ -15,7 +15,7 @@ mod small_box;
 
 use crate::aabb::Aabb;
 use crate::math::DVec3;
-use fearless_simd::{Level, dispatch, prelude::*};
+use fearless_simd::{Level, dispatch, f32x4, prelude::*};
 use rayon::prelude::*;
 use small_box::{LANES, Leaf, SmallBox, lanes_of};
 
@@ -27,6 +27,8 @@ const LEAVES_PER_TASK: usize = 512;
 pub struct Bvh {
     nodes: Vec<Node>,
     leaves: Vec<Leaf>,
+    /// The box around the items of every leaf.
+    leaf_boxes: Vec<SmallBox>,
     item_count: usize,
     /// What all boxes are relative to.
     origin: DVec3,
@@ -36,8 +38,12 @@ pub struct Bvh {
 
 /// Two children with their boxes inline, so that a visit tests both without another load.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(16))]
 struct Node {
-    boxes: [SmallBox; 2],
+    /// Coordinate by coordinate: those of the left child, of the right one, and both again, so that two nodes meet in one
+    /// vector of four comparisons.
+    min: [[f32; 4]; 3],
+    max: [[f32; 4]; 3],
     children: [Child; 2],
 }
 
@@ -99,7 +105,7 @@ impl Bvh {
         let boxes: Vec<SmallBox> =
             (0..item_count).into_par_iter().with_min_len(LANES * LEAVES_PER_TASK).map(small_box).collect();
         let (nodes, leaves) = build::tree(&boxes, labels_of);
-        let mut tree = Self { nodes, leaves, item_count, origin, bounds: SmallBox::EMPTY };
+        let mut tree = Self { nodes, leaves, leaf_boxes: Vec::new(), item_count, origin, bounds: SmallBox::EMPTY };
         tree.refit_small(origin, |item| boxes[item]);
         tree
     }
@@ -117,19 +123,21 @@ impl Bvh {
 
     fn refit_small(&mut self, origin: DVec3, box_of: impl Fn(usize) -> SmallBox + Sync) {
         self.origin = origin;
-        let around: Vec<SmallBox> =
-            self.leaves.par_iter_mut().with_min_len(LEAVES_PER_TASK).map(|leaf| leaf.refit(&box_of)).collect();
+        self.leaves
+            .par_iter_mut()
+            .with_min_len(LEAVES_PER_TASK)
+            .map(|leaf| leaf.refit(&box_of))
+            .collect_into_vec(&mut self.leaf_boxes);
         for at in (0..self.nodes.len()).rev() {
-            for side in 0..2 {
-                self.nodes[at].boxes[side] = match self.nodes[at].children[side].target() {
-                    Target::Leaf(leaf) => around[leaf],
-                    Target::Node(node) => self.nodes[node].bounds(),
-                };
-            }
+            let boxes = self.nodes[at].children.map(|child| match child.target() {
+                Target::Leaf(leaf) => self.leaf_boxes[leaf],
+                Target::Node(node) => self.nodes[node].bounds(),
+            });
+            self.nodes[at].set_boxes(boxes);
         }
         self.bounds = match self.nodes.first() {
             Some(root) => root.bounds(),
-            None => around.first().copied().unwrap_or(SmallBox::EMPTY),
+            None => self.leaf_boxes.first().copied().unwrap_or(SmallBox::EMPTY),
         };
     }
 
@@ -183,15 +191,45 @@ fn origin_of(item_count: usize, box_of: impl Fn(usize) -> Aabb) -> DVec3 {
 }
 
 impl Node {
-    const EMPTY: Self = Self { boxes: [SmallBox::EMPTY; 2], children: [Child(0); 2] };
+    const EMPTY: Self =
+        Self { min: [[f32::INFINITY; 4]; 3], max: [[f32::NEG_INFINITY; 4]; 3], children: [Child(0); 2] };
+
+    #[inline(always)]
+    fn set_boxes(&mut self, [left, right]: [SmallBox; 2]) {
+        for axis in 0..3 {
+            let ([l, r], [u, v]) = ([left.min[axis], right.min[axis]], [left.max[axis], right.max[axis]]);
+            self.min[axis] = [l, r, l, r];
+            self.max[axis] = [u, v, u, v];
+        }
+    }
+
+    #[inline(always)]
+    fn side(&self, side: usize) -> SmallBox {
+        SmallBox { min: self.min.map(|row| row[side]), max: self.max.map(|row| row[side]) }
+    }
 
     #[inline(always)]
     fn bounds(&self) -> SmallBox {
-        self.boxes[0].union(self.boxes[1])
+        self.side(0).union(self.side(1))
     }
 
     #[inline(always)]
     fn branches(&self) -> [Branch; 2] {
-        [0, 1].map(|side| Branch { child: self.children[side], bounds: self.boxes[side] })
+        [0, 1].map(|side| Branch { child: self.children[side], bounds: self.side(side) })
+    }
+
+    /// Bit `2 a + b` for child `a` of this node and child `b` of another whose boxes overlap.
+    #[inline(always)]
+    fn meeting<S: Simd>(&self, simd: S, other: &Self) -> u32 {
+        let ours = |row: &[f32; 4]| {
+            let row = f32x4::from_slice(simd, row);
+            row.zip_low(row)
+        };
+        let theirs = |row: &[f32; 4]| f32x4::from_slice(simd, row);
+        let meets = |axis: usize| {
+            ours(&self.min[axis]).simd_le(theirs(&other.max[axis]))
+                & ours(&self.max[axis]).simd_ge(theirs(&other.min[axis]))
+        };
+        (meets(0) & meets(1) & meets(2)).to_bitmask() as u32
     }
 }

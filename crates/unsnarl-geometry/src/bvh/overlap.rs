@@ -5,7 +5,7 @@
 //! depend on the tree alone.
 
 use super::small_box::{LANES, Leaf, SmallBox, lanes_of};
-use super::{Branch, Bvh, Child, Target};
+use super::{Bvh, Child, Target};
 use fearless_simd::{Level, dispatch, prelude::*};
 use rayon::prelude::*;
 
@@ -13,9 +13,6 @@ use rayon::prelude::*;
 const TASK_COUNT: usize = 512;
 /// Fewer leaves than this are not worth a task.
 const LEAVES_PER_TASK: usize = 16;
-
-/// Two subtrees whose boxes overlap.
-type BranchPair = (Branch, Branch);
 
 /// Whether equal labels mean the same.
 #[derive(Clone, Copy)]
@@ -27,7 +24,7 @@ enum Labels {
 #[derive(Clone, Copy)]
 enum Task {
     Within(Child),
-    Between(Branch, Branch),
+    Between(Child, Child),
 }
 
 impl Bvh {
@@ -49,7 +46,7 @@ impl Bvh {
         if !ours.bounds.overlaps(&theirs.bounds) {
             return Vec::new();
         }
-        let mut tasks = vec![Task::Between(ours, theirs)];
+        let mut tasks = vec![Task::Between(ours.child, theirs.child)];
         cut(&mut tasks, self.leaves.len() + other.leaves.len(), |task, out| self.expand(other, task, out));
         self.run(other, &tasks, Labels::OfTwoTrees, &visit)
     }
@@ -114,9 +111,8 @@ impl Bvh {
                 Target::Node(index) => {
                     let node = &self.nodes[index];
                     pending.extend([node.children[1], node.children[0]]);
-                    if node.boxes[0].overlaps(&node.boxes[1]) {
-                        let [left, right] = node.branches();
-                        pairs.push((left, right));
+                    if node.side(0).overlaps(&node.side(1)) {
+                        pairs.push((node.children[0], node.children[1]));
                         self.between(simd, self, Labels::OfOneTree, &mut pairs, visit);
                     }
                 }
@@ -131,16 +127,17 @@ impl Bvh {
         simd: S,
         other: &Self,
         labels: Labels,
-        stack: &mut Vec<BranchPair>,
+        stack: &mut Vec<(Child, Child)>,
         visit: &mut impl FnMut(usize, usize),
     ) {
         while let Some((ours, theirs)) = stack.pop() {
-            match (ours.child.target(), theirs.child.target()) {
+            match (ours.target(), theirs.target()) {
                 (Target::Leaf(mine), Target::Leaf(their)) => {
-                    let (mine, their) = (&self.leaves[mine], &other.leaves[their]);
-                    pairs_of_leaves(simd, (mine, &ours.bounds), (their, &theirs.bounds), labels, visit);
+                    let mine = (&self.leaves[mine], &self.leaf_boxes[mine]);
+                    let their = (&other.leaves[their], &other.leaf_boxes[their]);
+                    pairs_of_leaves(simd, mine, their, labels, visit);
                 }
-                _ => self.open(other, ours, theirs, |ours, theirs| stack.push((ours, theirs))),
+                _ => self.open(simd, other, ours, theirs, |ours, theirs| stack.push((ours, theirs))),
             }
         }
     }
@@ -148,25 +145,27 @@ impl Bvh {
     /// Calls `each` with the overlapping pairs one level below a pair that is not of two leaves: nodes are opened on both
     /// sides at once, since subtrees that meet are mostly of one size.
     #[inline(always)]
-    fn open(&self, other: &Self, ours: Branch, theirs: Branch, mut each: impl FnMut(Branch, Branch)) {
-        let mut offer = |ours: Branch, theirs: Branch| {
-            if ours.bounds.overlaps(&theirs.bounds) {
-                each(ours, theirs);
-            }
-        };
-        match (ours.child.target(), theirs.child.target()) {
+    fn open<S: Simd>(&self, simd: S, other: &Self, ours: Child, theirs: Child, mut each: impl FnMut(Child, Child)) {
+        match (ours.target(), theirs.target()) {
             (Target::Node(mine), Target::Node(their)) => {
-                let [first, second] = self.nodes[mine].branches();
-                for their_branch in other.nodes[their].branches() {
-                    offer(first, their_branch);
-                    offer(second, their_branch);
+                let (mine, their) = (&self.nodes[mine], &other.nodes[their]);
+                for pair in lanes_of(mine.meeting(simd, their)) {
+                    each(mine.children[pair / 2], their.children[pair % 2]);
                 }
             }
-            (Target::Node(mine), Target::Leaf(_)) => {
-                self.nodes[mine].branches().into_iter().for_each(|branch| offer(branch, theirs));
+            (Target::Node(mine), Target::Leaf(leaf)) => {
+                for branch in self.nodes[mine].branches() {
+                    if branch.bounds.overlaps(&other.leaf_boxes[leaf]) {
+                        each(branch.child, theirs);
+                    }
+                }
             }
-            (Target::Leaf(_), Target::Node(their)) => {
-                other.nodes[their].branches().into_iter().for_each(|branch| offer(ours, branch));
+            (Target::Leaf(leaf), Target::Node(their)) => {
+                for branch in other.nodes[their].branches() {
+                    if branch.bounds.overlaps(&self.leaf_boxes[leaf]) {
+                        each(ours, branch.child);
+                    }
+                }
             }
             (Target::Leaf(_), Target::Leaf(_)) => {}
         }
@@ -180,15 +179,16 @@ impl Bvh {
                 Target::Node(index) => {
                     let node = &self.nodes[index];
                     out.extend(node.children.map(Task::Within));
-                    if node.boxes[0].overlaps(&node.boxes[1]) {
-                        let [left, right] = node.branches();
-                        out.push(Task::Between(left, right));
+                    if node.side(0).overlaps(&node.side(1)) {
+                        out.push(Task::Between(node.children[0], node.children[1]));
                     }
                 }
             },
-            Task::Between(ours, theirs) => match (ours.child.target(), theirs.child.target()) {
+            Task::Between(ours, theirs) => match (ours.target(), theirs.target()) {
                 (Target::Leaf(_), Target::Leaf(_)) => out.push(task),
-                _ => self.open(other, ours, theirs, |ours, theirs| out.push(Task::Between(ours, theirs))),
+                _ => dispatch!(Level::new(), simd => {
+                    self.open(simd, other, ours, theirs, |ours, theirs| out.push(Task::Between(ours, theirs)));
+                }),
             },
         }
     }

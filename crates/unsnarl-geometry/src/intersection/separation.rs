@@ -70,6 +70,19 @@ impl Reach {
         (lowest > self.triple_error) | (highest < -self.triple_error)
     }
 
+    /// Proves two triangles without a common vertex apart: a plane square to the line between their middles parts them.
+    #[inline(always)]
+    pub(super) fn parts_between(self, a: [VertexId; 3], b: [VertexId; 3], positions: &[DVec3]) -> bool {
+        let at = |vertex: VertexId| positions[vertex.index()];
+        let origin = at(a[0]);
+        let [a1, a2] = [at(a[1]) - origin, at(a[2]) - origin];
+        let [b0, b1, b2] = b.map(|vertex| at(vertex) - origin);
+        let direction = 0.25 * ((a1 + a2) - (b0 + b1 + b2));
+        let lowest = smaller(smaller(direction.dot(a1), direction.dot(a2)), 0.0);
+        let highest = larger(direction.dot(b0), larger(direction.dot(b1), direction.dot(b2)));
+        lowest - highest > 2.0 * self.dot_error
+    }
+
     /// Proves that two triangles with a common first corner have only that point in common, as [`surely_only_corner`]
     /// does, for triangles of like size.
     #[inline(always)]

@@ -29,7 +29,7 @@ pub fn relation(a: [VertexId; 3], b: [VertexId; 3], positions: &[DVec3]) -> Rela
 #[inline]
 pub(super) fn relation_within(a: [VertexId; 3], b: [VertexId; 3], positions: &[DVec3], reach: Reach) -> Relation {
     match shared_corners(a, b) {
-        (0, ..) if reach.parts(a, b, positions) => Relation::Apart,
+        (0, ..) if reach.parts(a, b, positions) || reach.parts_between(a, b, positions) => Relation::Apart,
         (0, ..) => relation_of_disjoint(a, b, positions),
         (1, in_a, in_b) => {
             let (a, b) = (turned(a, in_a), turned(b, in_b));
