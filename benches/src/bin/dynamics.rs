@@ -10,6 +10,7 @@
 
 use std::process::ExitCode;
 use std::time::Instant;
+use unsnarl::contact::{CollisionMethod, ContactSettings};
 use unsnarl::dynamics::{Guidance, Start, Workspace, propose};
 use unsnarl::geometry::{DVec2, DVec3, VertexId};
 use unsnarl::model::{Cloth, Model, Rest};
@@ -48,7 +49,7 @@ fn main() -> ExitCode {
 
 fn world(cloth: Cloth, environment: Environment) -> (World, State) {
     let (model, state) = Model::build(&[cloth]).expect("the bench's cloth is sound");
-    (World { model, environment, bodies: Vec::new(), handles: Vec::new() }, state)
+    (World::new(model, environment, Vec::new(), Vec::new()).expect("there is no body"), state)
 }
 
 /// One metre square, level, held by one edge, for some simulated time.
@@ -66,6 +67,7 @@ fn hanging_sheet(side: usize, seconds: f64, tolerance: f64, steps_per_frame: f64
     let settings = Settings {
         time: TimeSettings { step: 1.0 / 24.0 / steps_per_frame.max(1.0), ..TimeSettings::default() },
         dynamics: DynamicsSettings { model, tolerance, ..DynamicsSettings::default() },
+        collision: ContactSettings { method: CollisionMethod::Solids, ..ContactSettings::default() },
     };
     let mut simulation = Simulation::new(world, state, settings);
     let (mut steps, mut iterations) = (0, 0);
@@ -191,6 +193,7 @@ fn draped(name: &str, model: ClothModel) -> (Vec<DVec3>, Vec<[u32; 3]>) {
     let (world, state) = world(cloth, Environment::default());
     let mut settings =
         Settings { dynamics: DynamicsSettings { model, ..DynamicsSettings::default() }, ..Settings::default() };
+    settings.collision.method = CollisionMethod::Solids;
     settings.dynamics.mass_spring.step = 0.0001;
     settings.dynamics.mass_spring.strain_passes = 2;
     let mut simulation = Simulation::new(world, state, settings);

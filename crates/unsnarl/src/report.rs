@@ -1,15 +1,18 @@
 //! What a step or a frame did, for people and for files.
 
+use crate::contact::ContactReport;
 use crate::dynamics::DynamicsReport;
 use serde::{Deserialize, Serialize};
 
 /// What one step did.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct StepReport {
     /// What the solver did.
     pub dynamics: DynamicsReport,
-    /// Vertices that touched a body.
+    /// Vertices that touched a solid.
     pub contacts: usize,
+    /// What contact did.
+    pub collision: ContactReport,
     /// The largest stretch of a triangle at the end, over all directions; 1 is unstretched.
     pub largest_stretch: f64,
 }
@@ -25,10 +28,58 @@ pub struct FrameReport {
     pub forced_steps: u32,
     /// Iterations of the linear solver.
     pub solver_iterations: u32,
-    /// Vertices that touched a body in the last step.
+    /// Vertices that touched a solid in the last step.
     pub contacts: usize,
+    /// What contact did.
+    pub collision: CollisionSummary,
     /// The largest stretch at the end of the frame; 1 is unstretched.
     pub largest_stretch: f64,
+}
+
+/// What contact did in the steps of a frame, added up unless said.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CollisionSummary {
+    /// Pairs whose boxes met and that were tested over the motion.
+    pub tested_pairs: usize,
+    /// Pairs within thickness at the start of the last step.
+    pub proximities: usize,
+    /// Pairs that received a repulsion.
+    pub repulsions: usize,
+    /// Colliding pairs, all rounds together.
+    pub collisions: usize,
+    /// Rounds of impulses.
+    pub impulse_rounds: usize,
+    /// Impact zones.
+    pub zones: usize,
+    /// Vertices of the largest of them.
+    pub largest_zone: usize,
+    /// Rounds of growing zones.
+    pub zone_rounds: usize,
+    /// Vertices that the last resort slowed down or stopped.
+    pub slowed_vertices: usize,
+    /// Colliding pairs that nothing could separate, because prescribed vertices meet in them.
+    pub unresolved: usize,
+    /// Most pairs that touched at the start of a step already.
+    pub touching_at_start: usize,
+    /// The smallest distance of a pair at the start of any step, metres; `None` if nothing was within thickness.
+    pub smallest_gap: Option<f64>,
+}
+
+impl CollisionSummary {
+    fn add(&mut self, step: &ContactReport) {
+        self.tested_pairs += step.tested_pairs;
+        self.proximities = step.proximities;
+        self.repulsions += step.repulsions;
+        self.collisions += step.collisions;
+        self.impulse_rounds += step.impulse_rounds;
+        self.zones += step.zones.len();
+        self.largest_zone = step.zones.iter().copied().fold(self.largest_zone, usize::max);
+        self.zone_rounds += step.zone_rounds;
+        self.slowed_vertices += step.slowed_vertices;
+        self.unresolved += step.unresolved;
+        self.touching_at_start = self.touching_at_start.max(step.touching_at_start);
+        self.smallest_gap = [self.smallest_gap, step.smallest_gap].into_iter().flatten().reduce(f64::min);
+    }
 }
 
 impl FrameReport {
@@ -37,6 +88,7 @@ impl FrameReport {
         self.steps += 1;
         self.solver_iterations += step.dynamics.iterations;
         self.contacts = step.contacts;
+        self.collision.add(&step.collision);
         self.largest_stretch = step.largest_stretch;
     }
 }

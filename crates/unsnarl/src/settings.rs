@@ -2,6 +2,7 @@
 //!
 //! Scene files, `--set path=value` and the published schema are derived from these types.
 
+use crate::contact::ContactSettings;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +14,8 @@ pub struct Settings {
     pub time: TimeSettings,
     /// How cloth moves.
     pub dynamics: DynamicsSettings,
+    /// How cloth keeps apart.
+    pub collision: ContactSettings,
 }
 
 /// How time is cut into steps.

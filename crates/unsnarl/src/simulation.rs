@@ -3,11 +3,12 @@
 //! Guarantees: stepping cannot fail. A step that would distort a triangle too far is taken again as two half steps, at most
 //! as often as the settings say, and reported; numbers that are not finite count as too far.
 
-use crate::bodies::Body;
 use crate::bodies::keyframes::Keyframes;
+use crate::bodies::{Body, Surfaces};
+use crate::contact::{ContactScene, ObstacleMesh};
 use crate::dynamics::{self, Guidance, Hold};
 use crate::geometry::math::is_finite;
-use crate::geometry::{DVec3, VertexId};
+use crate::geometry::{DVec3, Topology, TopologyError, TriMesh, VertexId};
 use crate::model::Model;
 use crate::report::FrameReport;
 use crate::scene::environment::Environment;
@@ -24,8 +25,11 @@ pub struct World {
     pub environment: Environment,
     /// Obstacles.
     pub bodies: Vec<Body>,
+    /// Their surfaces.
+    pub surfaces: Surfaces,
     /// Vertices that are led.
     pub handles: Vec<Handle>,
+    pub(crate) contact: ContactScene,
 }
 
 /// Vertices that move together on rails.
@@ -42,6 +46,34 @@ pub struct Handle {
 }
 
 impl World {
+    /// Puts cloth and bodies together. Fails if the triangles of a body make no mesh.
+    pub fn new(
+        model: Model,
+        environment: Environment,
+        bodies: Vec<Body>,
+        handles: Vec<Handle>,
+    ) -> Result<Self, TopologyError> {
+        let surfaces = Surfaces::new(&bodies, model.mean_rest_edge());
+        let obstacle = |(body, mesh): (&Body, &TriMesh)| ObstacleMesh {
+            mesh: mesh.clone(),
+            thickness: body.thickness,
+            friction: body.friction,
+        };
+        let obstacles: Vec<ObstacleMesh> = bodies.iter().zip(surfaces.meshes()).map(obstacle).collect();
+        let contact = ContactScene::new(&model, &obstacles)?;
+        Ok(Self { model, environment, bodies, surfaces, handles, contact })
+    }
+
+    /// The connectivity of cloth and the surfaces of all bodies, cloth first.
+    pub fn topology(&self) -> &Topology {
+        self.contact.mesh().topology()
+    }
+
+    /// Where everything of [`World::topology`] is in a state.
+    pub fn all_positions(&self, state: &State) -> Vec<DVec3> {
+        [state.positions.as_slice(), &self.surfaces.positions_at(&self.bodies, state.time)].concat()
+    }
+
     /// What the handles ask for at a time.
     pub(crate) fn guidance(&self, time: f64) -> Guidance {
         let mut guidance = Guidance::default();

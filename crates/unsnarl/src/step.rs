@@ -3,8 +3,10 @@
 //! bodies -> analysis -> untangle -> dynamics (propose) -> contact -> dynamics (finish)
 
 use crate::bodies::{self, Moved};
-use crate::dynamics::{self, Start};
-use crate::geometry::VertexId;
+use crate::contact::{self, CollisionMethod, ContactReport, OrdinaryRules, Part, Proposal};
+use crate::dynamics::{self, Guidance, Start};
+use crate::geometry::ccd::Motion;
+use crate::geometry::{DVec3, VertexId};
 use crate::model::Model;
 use crate::report::StepReport;
 use crate::rest_shape::principal_stretches;
@@ -20,8 +22,10 @@ pub enum Stage {
     Bodies,
     /// Dynamics has proposed an end of the step.
     Propose,
-    /// Contact has changed it.
-    Contact,
+    /// Vertices have been kept out of solids.
+    KeepOut,
+    /// A part of contact has changed the proposal.
+    Contact(Part),
     /// The next state is made.
     Finish,
 }
@@ -31,6 +35,8 @@ pub enum Stage {
 pub struct Workspace {
     /// Memory of dynamics.
     pub dynamics: dynamics::Workspace,
+    /// Memory of contact.
+    pub contact: contact::Workspace,
 }
 
 /// Takes one step. `observe` hears of every stage as it ends.
@@ -43,29 +49,63 @@ pub fn step(
     observe: &mut dyn FnMut(Stage),
 ) -> (State, StepReport) {
     let model = &world.model;
-    let obstacles = bodies::place(&world.bodies, state.time, length);
+    let solids = bodies::place(&world.bodies, state.time, length);
+    let surfaces = [state.time, state.time + length].map(|time| world.surfaces.positions_at(&world.bodies, time));
     let guidance = world.guidance(state.time + length);
     observe(Stage::Bodies);
     let start = Start { model, state, environment: &world.environment, step: length };
     let mut proposed = dynamics::propose(&start, &guidance, &settings.dynamics, &mut workspace.dynamics);
     observe(Stage::Propose);
-    let contacts = bodies::keep_out(
-        &obstacles,
-        model,
-        &guidance,
-        Moved {
-            start: &state.positions,
-            positions: &mut proposed.positions,
-            velocities: &mut proposed.velocities,
-            step: length,
-        },
-    );
-    observe(Stage::Contact);
+    let moved = Moved {
+        start: &state.positions,
+        positions: &mut proposed.positions,
+        velocities: &mut proposed.velocities,
+        step: length,
+    };
+    let contacts = bodies::keep_out(&solids, model, &guidance, moved);
+    observe(Stage::KeepOut);
+    let collision = match settings.collision.method {
+        CollisionMethod::Pipeline => {
+            keep_apart(&start, world, settings, &guidance, &surfaces, &mut proposed, workspace, observe)
+        }
+        CollisionMethod::Solids => ContactReport::default(),
+    };
     let report = proposed.report;
     let next = dynamics::finish(&start, proposed, &settings.dynamics, &mut workspace.dynamics);
     observe(Stage::Finish);
     let largest_stretch = largest_stretch(model, &next);
-    (next, StepReport { dynamics: report, contacts, largest_stretch })
+    (next, StepReport { dynamics: report, contacts, collision, largest_stretch })
+}
+
+/// The collision pipeline: what it changes takes the mean velocity of the step, from which dynamics finishes.
+#[expect(clippy::too_many_arguments, reason = "the values of one step, for one caller")]
+fn keep_apart(
+    start: &Start,
+    world: &World,
+    settings: &Settings,
+    guidance: &Guidance,
+    surfaces: &[Vec<DVec3>; 2],
+    proposed: &mut dynamics::Proposal,
+    workspace: &mut Workspace,
+    observe: &mut dyn FnMut(Stage),
+) -> ContactReport {
+    let held: Vec<VertexId> = guidance.holds.iter().map(|hold| hold.0).collect();
+    let proposal = Proposal {
+        cloth: Motion { start: &start.state.positions, end: &proposed.positions },
+        obstacles: Motion { start: &surfaces[0], end: &surfaces[1] },
+        step: start.step,
+        held: &held,
+        rules: &OrdinaryRules,
+    };
+    let resolved =
+        world.contact.resolve_observed(&proposal, &settings.collision, &mut workspace.contact, &mut |part| {
+            observe(Stage::Contact(part));
+        });
+    for vertex in resolved.changed.iter().map(|vertex| vertex.index()) {
+        proposed.velocities[vertex] = resolved.velocities[vertex];
+    }
+    proposed.positions = resolved.positions;
+    resolved.report
 }
 
 /// The largest stretch of a triangle over all directions; 1 is unstretched, 0 where there is no triangle.

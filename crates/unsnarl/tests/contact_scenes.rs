@@ -1,20 +1,23 @@
-//! Dynamics and contact together, on small versions of the classic scenes: what starts clean is clean after every step.
+//! Whole simulations, on small versions of the classic scenes: what starts clean is clean after every step, with both
+//! models of cloth.
 
 #![allow(clippy::unwrap_used)]
 
-use unsnarl::contact::{
-    ContactReport, ContactScene, ContactSettings, ObstacleMesh, OrdinaryRules, Proposal, Workspace,
-};
-use unsnarl::dynamics::{self, Guidance, Hold, Start};
-use unsnarl::geometry::ccd::Motion;
+use unsnarl::bodies::keyframes::{Keyframe, Keyframes};
+use unsnarl::bodies::moving_mesh::MovingMesh;
+use unsnarl::bodies::shape::Shape;
+use unsnarl::bodies::{Body, Form};
 use unsnarl::geometry::intersection::{find_intersecting_pairs, triangle_tree};
-use unsnarl::geometry::{DMat3, DVec3, TriMesh, VertexId};
+use unsnarl::geometry::math::DQuat;
+use unsnarl::geometry::{DVec3, TriMesh, VertexId};
 use unsnarl::model::{Cloth, Model};
+use unsnarl::report::CollisionSummary;
 use unsnarl::scene::environment::Environment;
-use unsnarl::settings::DynamicsSettings;
-use unsnarl::state::State;
+use unsnarl::settings::{ClothModel, Settings};
+use unsnarl::simulation::{Flow, Handle, Simulation, World};
 
 const STEP: f64 = 1.0 / 120.0;
+const MODELS: [ClothModel; 2] = [ClothModel::BaraffWitkin, ClothModel::MassSpring];
 
 /// A grid of triangles over [0, 1] x [0, 1], laid out by a function.
 fn grid(columns: usize, rows: usize, place: impl Fn(f64, f64) -> DVec3) -> TriMesh {
@@ -35,115 +38,200 @@ fn grid(columns: usize, rows: usize, place: impl Fn(f64, f64) -> DVec3) -> TriMe
     mesh
 }
 
-struct Stage {
-    model: Model,
-    state: State,
-    scene: ContactScene,
-    obstacle_positions: Vec<DVec3>,
-    environment: Environment,
-    dynamics: dynamics::Workspace,
-    contact: Workspace,
-    collisions: usize,
+fn gravity() -> Environment {
+    Environment { gravity: DVec3::new(0.0, -9.81, 0.0), ..Environment::NOTHING }
 }
 
-impl Stage {
-    fn new(cloths: &[Cloth], obstacles: &[ObstacleMesh]) -> Self {
-        let (model, state) = Model::build(cloths).unwrap();
-        let scene = ContactScene::new(&model, obstacles).unwrap();
-        let obstacle_positions = obstacles.iter().flat_map(|obstacle| obstacle.mesh.positions.clone()).collect();
-        Self {
-            model,
-            state,
-            scene,
-            obstacle_positions,
-            environment: Environment { gravity: DVec3::new(0.0, -9.81, 0.0), ..Environment::NOTHING },
-            dynamics: dynamics::Workspace::default(),
-            contact: Workspace::default(),
-            collisions: 0,
-        }
-    }
+fn simulation(
+    model: ClothModel,
+    environment: Environment,
+    cloths: &[Cloth],
+    bodies: Vec<Body>,
+    handles: Vec<Handle>,
+) -> Simulation {
+    let (cloth, state) = Model::build(cloths).unwrap();
+    let world = World::new(cloth, environment, bodies, handles).unwrap();
+    let mut settings = Settings::default();
+    settings.dynamics.model = model;
+    settings.dynamics.mass_spring.step = 0.002;
+    Simulation::new(world, state, settings)
+}
 
-    /// One step of the algorithm: propose, keep apart, finish. Panics where anything intersects.
-    fn step(&mut self, holds: Vec<(VertexId, Hold)>, obstacles: Vec<DVec3>) -> ContactReport {
-        let held: Vec<VertexId> = holds.iter().map(|hold| hold.0).collect();
-        let guidance = Guidance { holds, ..Guidance::default() };
-        let settings = DynamicsSettings::default();
-        let start = Start { model: &self.model, state: &self.state, environment: &self.environment, step: STEP };
-        let mut proposed = dynamics::propose(&start, &guidance, &settings, &mut self.dynamics);
-        let proposal = Proposal {
-            cloth: Motion { start: &self.state.positions, end: &proposed.positions },
-            obstacles: Motion { start: &self.obstacle_positions, end: &obstacles },
-            step: STEP,
-            held: &held,
-            rules: &OrdinaryRules,
-        };
-        let resolved = self.scene.resolve(&proposal, &ContactSettings::default(), &mut self.contact);
-        for vertex in &resolved.changed {
-            proposed.velocities[vertex.index()] = resolved.velocities[vertex.index()];
-        }
-        proposed.positions = resolved.positions;
-        self.state = dynamics::finish(&start, proposed, &settings, &mut self.dynamics);
-        self.obstacle_positions = obstacles;
-        self.collisions += resolved.report.collisions;
-        assert_eq!(self.intersections(), 0, "at {} s: {:?}", self.state.time, resolved.report);
-        resolved.report
-    }
+fn mesh_body(mesh: TriMesh, motion: Keyframes, friction: f64) -> Body {
+    let form = Form::Mesh(MovingMesh::rigid(mesh.triangles, mesh.positions, motion));
+    Body { name: "mesh".into(), form, friction, thickness: 1e-3 }
+}
 
-    fn intersections(&self) -> usize {
-        let topology = self.scene.mesh().topology();
-        let positions = [self.state.positions.as_slice(), &self.obstacle_positions].concat();
-        find_intersecting_pairs(topology, &positions, &triangle_tree(topology, &positions), |_, _| true).len()
+/// Goes on for some collision steps; panics where anything intersects anything after one of them.
+fn run(simulation: &mut Simulation, steps: usize) -> CollisionSummary {
+    let mut total = CollisionSummary::default();
+    for step in 0..steps {
+        let report = simulation.advance(STEP, &mut |_| Flow::GoOn).unwrap();
+        assert_eq!(intersections(simulation), 0, "after step {step}: {report:?}");
+        total.collisions += report.collision.collisions;
+        total.repulsions += report.collision.repulsions;
+        total.unresolved += report.collision.unresolved;
+    }
+    total
+}
+
+fn intersections(simulation: &Simulation) -> usize {
+    let topology = simulation.world.topology();
+    let positions = simulation.world.all_positions(&simulation.state);
+    let cloth = simulation.world.model.topology.triangle_count();
+    let counts = |a: usize, b: usize| a < cloth || b < cloth;
+    find_intersecting_pairs(topology, &positions, &triangle_tree(topology, &positions), counts).len()
+}
+
+/// A handle that turns vertices about the y axis through the origin.
+fn turning(mesh: &TriMesh, vertices: impl Iterator<Item = usize>, degrees: f64, duration: f64) -> Handle {
+    let vertices: Vec<usize> = vertices.collect();
+    let keys = (0..=36)
+        .map(|at| {
+            let share = f64::from(at) / 36.0;
+            let rotation = DQuat::from_rotation_y((degrees * share).to_radians());
+            Keyframe { time: duration * share, position: DVec3::ZERO, rotation }
+        })
+        .collect();
+    Handle {
+        home: vertices.iter().map(|&vertex| mesh.positions[vertex]).collect(),
+        vertices: vertices.into_iter().map(VertexId::new).collect(),
+        motion: Keyframes::new(keys),
+        release: f64::INFINITY,
     }
 }
 
 #[test]
 fn a_sheet_twisted_by_its_ends_never_crosses_itself() {
     let (columns, rows) = (8, 16);
-    let mesh = grid(columns, rows, |x, y| DVec3::new(0.2 * (x - 0.5), 0.4 * (y - 0.5), 0.0));
-    let mut stage = Stage::new(&[Cloth::new("sheet", mesh.clone())], &[]);
-    stage.environment = Environment::NOTHING;
-    for step in 1..=70 {
-        let angle = 0.09 * f64::from(step);
-        let holds = (0..mesh.positions.len())
-            .filter(|at| at / (columns + 1) == 0 || at / (columns + 1) == rows)
-            .map(|at| {
-                let home = mesh.positions[at];
-                let turned = DMat3::from_rotation_y(angle * home.y.signum()) * (home * DVec3::new(1.0, 0.9, 1.0));
-                (VertexId::new(at), Hold::At(turned))
-            })
-            .collect();
-        stage.step(holds, Vec::new());
+    let mesh = grid(columns, rows, |x, y| DVec3::new(0.2 * (x - 0.5), 0.36 * (y - 0.5), 0.0));
+    let width = columns + 1;
+    for model in MODELS {
+        let mut cloth = Cloth::new("sheet", mesh.clone());
+        cloth.fabric.stretch_limit = 0.1;
+        let count = mesh.positions.len();
+        let handles = vec![
+            turning(&mesh, 0..width, -360.0, 70.0 * STEP),
+            turning(&mesh, count - width..count, 360.0, 70.0 * STEP),
+        ];
+        let mut simulation = simulation(model, Environment::NOTHING, &[cloth], Vec::new(), handles);
+        assert!(run(&mut simulation, 75).collisions > 0, "{model:?}");
     }
-    assert!(stage.collisions > 0);
 }
 
 #[test]
 fn cloth_hangs_over_a_plate_of_no_thickness() {
     let cloth = grid(10, 10, |x, z| DVec3::new(0.3 * (x - 0.5), 0.02, 0.3 * (z - 0.5)));
     let plate = grid(4, 4, |z, y| DVec3::new(0.003, -0.5 * y, z - 0.5));
-    let obstacle = ObstacleMesh { mesh: plate.clone(), thickness: 1e-3, friction: 0.6 };
-    let mut stage = Stage::new(&[Cloth::new("cloth", cloth)], &[obstacle]);
-    for _ in 0..50 {
-        let report = stage.step(Vec::new(), plate.positions.clone());
-        assert_eq!(report.unresolved, 0);
+    for model in MODELS {
+        let body = mesh_body(plate.clone(), Keyframes::fixed(DVec3::ZERO), 0.6);
+        let cloth = Cloth::new("cloth", cloth.clone());
+        let mut simulation = simulation(model, gravity(), &[cloth], vec![body], Vec::new());
+        assert_eq!(run(&mut simulation, 50).unresolved, 0);
+        let heights = simulation.state.positions.iter().map(|p| p.y);
+        let (lowest, highest) = (heights.clone().fold(f64::MAX, f64::min), heights.fold(f64::MIN, f64::max));
+        assert!(lowest < -0.03 && highest > -0.01, "{model:?}: from {lowest} to {highest}");
     }
-    let lowest = stage.state.positions.iter().map(|p| p.y).fold(f64::INFINITY, f64::min);
-    let highest = stage.state.positions.iter().map(|p| p.y).fold(f64::NEG_INFINITY, f64::max);
-    assert!(lowest < -0.03 && highest > -0.01, "from {lowest} to {highest}");
 }
 
 #[test]
 fn a_ribbon_falls_into_a_pile_on_a_moving_floor() {
     let ribbon = grid(2, 50, |x, y| DVec3::new(0.03 * (x - 0.5) + 0.004 * (9.0 * y).sin(), 0.05 + 0.5 * y, 0.01 * y));
     let floor = grid(2, 2, |x, z| DVec3::new(x - 0.5, 0.0, 0.5 - z));
-    let obstacle = ObstacleMesh { mesh: floor.clone(), thickness: 1e-3, friction: 0.5 };
-    let mut stage = Stage::new(&[Cloth::new("ribbon", ribbon)], &[obstacle]);
-    let mut here = floor.positions;
-    for step in 0..60 {
-        let shove = DVec3::new(0.002 * f64::from(step).sin(), 0.0, 0.001);
-        here = here.iter().map(|p| *p + shove).collect();
-        stage.step(Vec::new(), here.clone());
+    let keys = (0..60)
+        .map(|at| {
+            let position = DVec3::new(0.002 * f64::from(at).sin(), 0.0, 0.001 * f64::from(at));
+            Keyframe { time: f64::from(at) * STEP, position, rotation: DQuat::IDENTITY }
+        })
+        .collect();
+    let body = mesh_body(floor, Keyframes::new(keys), 0.5);
+    let cloth = Cloth::new("ribbon", ribbon);
+    let mut simulation = simulation(ClothModel::BaraffWitkin, gravity(), &[cloth], vec![body], Vec::new());
+    assert!(run(&mut simulation, 60).collisions > 0);
+    assert!(simulation.state.positions.iter().all(|p| p.y > 0.0));
+}
+
+/// Three sheets fall on a ball that turns; the ball's own triangles count as well.
+#[test]
+fn layers_on_a_turning_ball_cross_neither_each_other_nor_the_ball() {
+    let layer = |height: f64| {
+        let mesh = grid(12, 12, |x, z| DVec3::new(0.3 * (x - 0.5), 0.105 + height, 0.3 * (0.5 - z)));
+        Cloth::new("layer", mesh)
+    };
+    let turn =
+        |time: f64, angle: f64| Keyframe { time, position: DVec3::ZERO, rotation: DQuat::from_rotation_y(angle) };
+    let motion = Keyframes::new(vec![turn(0.0, 0.0), turn(0.5, 0.0), turn(1.0, 1.5)]);
+    for model in MODELS {
+        let ball = Body::solid("ball", Shape::Sphere { radius: 0.1 }, motion.clone(), 0.6);
+        let cloths = [layer(0.0), layer(0.002), layer(0.004)];
+        let mut simulation = simulation(model, gravity(), &cloths, vec![ball], Vec::new());
+        let total = run(&mut simulation, 60);
+        assert!(total.repulsions > 0 && total.unresolved == 0, "{model:?}: {total:?}");
+        let lowest = simulation.state.positions.iter().map(|p| p.y).fold(f64::MAX, f64::min);
+        assert!(lowest < 0.0, "{model:?}: the corners hang at {lowest}");
     }
-    assert!(stage.collisions > 0);
-    assert!(stage.state.positions.iter().all(|p| p.y > 0.0));
+}
+
+/// Cloth on an inclined plane, flat or folded once: below the friction angle it stays; above it, flat cloth slides as a block does.
+#[test]
+fn static_friction_holds_below_the_friction_angle() {
+    let rows = [(15.0_f64, 1.0, false), (15.0, -1.0, false), (40.0, 1.0, true)];
+    for (angle_degrees, side, slides) in rows {
+        let tilt = DQuat::from_rotation_z(angle_degrees.to_radians());
+        let fold = |x: f64, z: f64| {
+            let along = 0.2 * (x - 0.5);
+            let (place, height) = if along < 0.0 { (along, 0.0) } else { (side * along, 0.004 * (1.0 - side) / 2.0) };
+            tilt * DVec3::new(place, 0.0003 + height * (along.abs() / 0.01).min(1.0), 0.1 * (0.5 - z))
+        };
+        let mut cloth = Cloth::new("fold", grid(20, 10, fold));
+        cloth.fabric.friction = 0.5;
+        cloth.fabric.bend = 1e-7;
+        let keys = Keyframes::new(vec![Keyframe { time: 0.0, position: DVec3::ZERO, rotation: tilt }]);
+        let plane = Body::solid("plane", Shape::Plane, keys, 0.5);
+        let mut simulation = simulation(ClothModel::BaraffWitkin, gravity(), &[cloth], vec![plane], Vec::new());
+        run(&mut simulation, 60);
+        let middle = |simulation: &Simulation| {
+            let points = &simulation.state.positions;
+            points.iter().sum::<DVec3>() / points.len() as f64
+        };
+        let settled = middle(&simulation);
+        run(&mut simulation, 60);
+        let moved = (tilt.inverse() * (middle(&simulation) - settled)).x.abs();
+        // Between 0.5 and 1 s: a/2 (1 - 1/4), a = g (sin - friction cos).
+        let angle = angle_degrees.to_radians();
+        let expected = if slides { 0.375 * 9.81 * (angle.sin() - 0.5 * angle.cos()) } else { 0.0 };
+        let tolerance = if slides { 0.02 * expected } else { 1e-4 };
+        assert!((moved - expected).abs() < tolerance, "at {angle_degrees} degrees, side {side}, it moved {moved} m");
+    }
+}
+
+/// The same steps on one thread and on three, and with the memory of contact thrown away in between.
+#[test]
+fn results_depend_neither_on_threads_nor_on_memory() {
+    let cloth = |height: f64| {
+        let mesh = grid(10, 10, |x, z| DVec3::new(0.2 * (x - 0.5), height + 0.01 * (7.0 * x).sin(), 0.2 * (0.5 - z)));
+        Cloth::new("sheet", mesh)
+    };
+    let start = || {
+        let ball = Body::solid("ball", Shape::Sphere { radius: 0.05 }, Keyframes::fixed(DVec3::NEG_Y * 0.05), 0.5);
+        simulation(ClothModel::BaraffWitkin, gravity(), &[cloth(0.02), cloth(0.03)], vec![ball], Vec::new())
+    };
+    let on = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| {
+            let mut simulation = start();
+            for _ in 0..30 {
+                simulation.advance(STEP, &mut |_| Flow::GoOn).unwrap();
+            }
+            simulation.state
+        })
+    };
+    let one = on(1);
+    assert_eq!(one, on(3));
+    let mut broken = start();
+    for _ in 0..30 {
+        broken.advance(STEP, &mut |_| Flow::GoOn).unwrap();
+        broken = Simulation::new(broken.world, broken.state, broken.settings);
+    }
+    assert_eq!(one, broken.state);
 }

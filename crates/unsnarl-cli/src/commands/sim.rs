@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use unsnarl::contact::Part;
 use unsnarl::report::FrameReport;
 use unsnarl::simulation::{Flow, Simulation};
 use unsnarl::step::Stage;
@@ -61,7 +62,10 @@ struct FrameLine {
 struct StageSeconds {
     bodies: f64,
     propose: f64,
-    contact: f64,
+    keep_out: f64,
+    repulsion: f64,
+    impulses: f64,
+    zones: f64,
     finish: f64,
 }
 
@@ -217,7 +221,8 @@ fn simulate(
         bar.inc(1);
         bar.set_message(format!("frame {frame}, {} steps, {:.0} ms", report.steps, 1e3 * seconds));
         let left = begun.elapsed().as_secs_f64() / f64::from(frame - first) * f64::from(scene.frames - frame);
-        let StageSeconds { propose, contact, finish, .. } = clock.seconds;
+        let StageSeconds { propose, keep_out, repulsion, impulses, zones, finish, .. } = clock.seconds;
+        let contact = keep_out + repulsion + impulses + zones;
         session.note(format!(
             "frame {frame} of {}: {} steps in {:.0} ms (propose {:.0}, contact {:.0}, finish {:.0}), {left:.0} s left",
             scene.frames,
@@ -256,7 +261,10 @@ impl StageClock {
         let slot = match stage {
             Stage::Bodies => &mut self.seconds.bodies,
             Stage::Propose => &mut self.seconds.propose,
-            Stage::Contact => &mut self.seconds.contact,
+            Stage::KeepOut => &mut self.seconds.keep_out,
+            Stage::Contact(Part::Repulsion) => &mut self.seconds.repulsion,
+            Stage::Contact(Part::Impulses) => &mut self.seconds.impulses,
+            Stage::Contact(Part::Zones) => &mut self.seconds.zones,
             Stage::Finish => &mut self.seconds.finish,
         };
         *slot += spent.as_secs_f64();

@@ -2,7 +2,8 @@
 
 use super::Scene;
 use super::format::{
-    BodyTable, ClothTable, DiagonalsChoice, FabricTable, KeyTable, PinTable, RestAnglesChoice, SceneFile, SewingChoice,
+    BodyTable, ClothTable, DiagonalsChoice, FabricTable, KeyTable, PinTable, RestAnglesChoice, SceneFile,
+    SettingsTable, SewingChoice,
 };
 use super::lines::Key;
 use crate::mesh::{self, KeepSource, LengthUnit, MeshFile, ReadOptions};
@@ -15,6 +16,7 @@ use unsnarl::scene::environment::{Environment, Wind};
 use unsnarl::scene::fabric::Fabric;
 use unsnarl::scene::garment::{Garment, GarmentDescription, GarmentInput};
 use unsnarl::scene::sheet::{Diagonals, disc, sheet};
+use unsnarl::settings::Settings;
 use unsnarl::simulation::{Handle, World};
 use unsnarl_geometry::math::{DQuat, DVec2, DVec3};
 use unsnarl_geometry::{TriangleId, UvMap, VertexId};
@@ -48,6 +50,14 @@ impl Place {
             Ok(value)
         } else {
             self.fail(format!("{value}; expected a number above 0"))
+        }
+    }
+
+    fn not_negative(&self, value: f64) -> Result<f64, Problem> {
+        if value.is_finite() && value >= 0.0 {
+            Ok(value)
+        } else {
+            self.fail(format!("{value}; expected a number of at least 0"))
         }
     }
 
@@ -92,17 +102,24 @@ pub fn build(file: &SceneFile, folder: &Path, words: String) -> Result<Scene, Pr
         },
         text: error.to_string(),
     })?;
+    let world = World::new(model, environment, bodies, handles)
+        .map_err(|error| Problem { path: vec![Key::from("body")], text: error.to_string() })?;
     Ok(Scene {
         title: file.scene.title.clone(),
-        world: World { model, environment, bodies, handles },
+        world,
         state,
-        settings: file.settings.clone(),
+        settings: settings(file),
         frames: file.scene.frames,
         frame_rate: file.scene.frame_rate,
         panels,
         words,
         remarks,
     })
+}
+
+fn settings(file: &SceneFile) -> Settings {
+    let SettingsTable { time, dynamics } = file.settings.clone();
+    Settings { time, dynamics, collision: file.collision.clone() }
 }
 
 fn check_settings(file: &SceneFile, root: &Place) -> Result<(), Problem> {
@@ -127,6 +144,15 @@ fn check_settings(file: &SceneFile, root: &Place) -> Result<(), Problem> {
     springs.at("strain-rate").positive(own.strain_rate)?;
     if !(own.step.is_finite() && own.step >= 0.0) {
         return springs.at("step").fail(format!("{}; expected a number of at least 0", own.step));
+    }
+    check_collision(file, &root.at("collision"))
+}
+
+fn check_collision(file: &SceneFile, place: &Place) -> Result<(), Problem> {
+    let settings = &file.collision;
+    place.at("separation").positive(settings.separation)?;
+    for (key, value) in [("stiffness", settings.stiffness), ("recovery", settings.recovery)] {
+        place.at(key).not_negative(value)?;
     }
     Ok(())
 }
@@ -384,12 +410,8 @@ fn body(table: &BodyTable, index: usize, place: &Place) -> Result<Body, Problem>
     } else {
         keyframes(&table.keys, &place.at("keys"))?
     };
-    Ok(Body {
-        name: table.name.clone().unwrap_or_else(|| format!("body {index}")),
-        shape,
-        motion,
-        friction: table.friction,
-    })
+    let name = table.name.clone().unwrap_or_else(|| format!("body {index}"));
+    Ok(Body::solid(name, shape, motion, table.friction))
 }
 
 fn keyframes(keys: &[KeyTable], place: &Place) -> Result<Keyframes, Problem> {

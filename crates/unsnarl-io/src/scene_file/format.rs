@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use unsnarl::settings::Settings;
+use unsnarl::contact::ContactSettings;
+use unsnarl::settings::{DynamicsSettings, TimeSettings};
 
 /// A scene: cloth, bodies, forces and how long to simulate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -21,9 +22,22 @@ pub struct SceneFile {
     /// Fabrics by name, besides the presets.
     #[serde(default)]
     pub fabric: BTreeMap<String, FabricTable>,
+    /// How cloth keeps apart.
+    #[serde(default)]
+    pub collision: ContactSettings,
     /// Settings of the engine.
     #[serde(default)]
-    pub settings: Settings,
+    pub settings: SettingsTable,
+}
+
+/// Settings of time and dynamics.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct SettingsTable {
+    /// How time is cut into steps.
+    pub time: TimeSettings,
+    /// How cloth moves.
+    pub dynamics: DynamicsSettings,
 }
 
 /// Time and forces.

@@ -1,39 +1,106 @@
-//! Where obstacles go: analytic solids on keyframes, placed at the times of a step.
+//! Where obstacles go: solids on keyframes and meshes that move, placed at the times of a step.
 //!
-//! [`keep_out`] is the contact of single cloth vertices with these thick, smooth solids: a vertex inside is put back on the
-//! surface, loses the velocity into it, and rubs by Coulomb's law. (The last step of Bridson 2003, 2.1, for cloth
-//! nodes against smooth level sets)
+//! Every body has a surface of triangles, which contact treats as cloth of infinite mass. Solids are also felt by single
+//! cloth vertices, before contact: [`keep_out`] puts a vertex that would end inside back on the surface, takes the velocity into it, and rubs by
+//! Coulomb's law. (Bridson 2003, 2.1, for cloth nodes against thick, smooth objects)
 //!
-//! Guarantees: after the call no vertex that may move is inside a solid by more than rounding, unless two solids squeeze it.
-//! Does not: stop a cloth edge or triangle from cutting through a sharp edge of a solid between vertices.
+//! Guarantees: after [`keep_out`] no vertex that may move is inside a solid by more than rounding, unless two solids squeeze
+//! it. Positions of bodies depend on time alone, so a simulation that goes on meets them where they were.
+//! Does not: stop cloth from being squeezed where bodies cross each other.
 
 pub mod keyframes;
+pub mod moving_mesh;
 pub mod shape;
+mod tessellate;
 
 use crate::dynamics::Guidance;
-use crate::geometry::{DVec3, VertexId};
+use crate::geometry::{DVec3, TriMesh, VertexId};
 use crate::model::Model;
 use keyframes::{Keyframes, Placement};
+use moving_mesh::MovingMesh;
 use rayon::prelude::*;
 use shape::Shape;
 
-/// A solid that moves on rails.
-#[derive(Clone, Debug, PartialEq)]
+/// Something that cloth cannot pass and does not move.
+#[derive(Clone, Debug)]
 pub struct Body {
     /// What errors and reports call it.
     pub name: String,
-    /// Its form around its own origin.
-    pub shape: Shape,
-    /// Where its origin is, over time.
-    pub motion: Keyframes,
+    /// What it is and where it goes.
+    pub form: Form,
     /// Coulomb friction; the mean with the fabric's counts.
     pub friction: f64,
+    /// Distance that its surface asks for, metres; cloth keeps the mean of this and its own thickness.
+    pub thickness: f64,
+}
+
+/// What a body is.
+#[derive(Clone, Debug)]
+pub enum Form {
+    /// A smooth solid around its own origin.
+    Solid {
+        /// Its form.
+        shape: Shape,
+        /// Where its origin is, over time.
+        motion: Keyframes,
+    },
+    /// Triangles, thin or closed, that move and may change shape.
+    Mesh(MovingMesh),
+}
+
+impl Body {
+    /// A solid on rails. Its surface asks for no distance of its own.
+    pub fn solid(name: impl Into<String>, shape: Shape, motion: Keyframes, friction: f64) -> Self {
+        Self { name: name.into(), form: Form::Solid { shape, motion }, friction, thickness: 0.0 }
+    }
+
+    /// The surface in the body's own space, with edges of about a length, metres, where it is curved.
+    fn own_surface(&self, edge: f64) -> TriMesh {
+        match &self.form {
+            Form::Solid { shape, .. } => tessellate::surface(shape, edge),
+            Form::Mesh(mesh) => TriMesh { positions: mesh.positions_at(0.0), triangles: mesh.triangles().to_vec() },
+        }
+    }
+}
+
+/// The surfaces of all bodies: their triangles never change, their vertices move with time.
+#[derive(Clone, Debug, Default)]
+pub struct Surfaces {
+    meshes: Vec<TriMesh>,
+}
+
+impl Surfaces {
+    /// Cuts the surfaces into triangles; curved solids get edges of about a length, metres.
+    pub fn new(bodies: &[Body], edge: f64) -> Self {
+        Self { meshes: bodies.iter().map(|body| body.own_surface(edge)).collect() }
+    }
+
+    /// One mesh per body: its triangles, and its vertices in the body's own space.
+    pub fn meshes(&self) -> &[TriMesh] {
+        &self.meshes
+    }
+
+    /// All vertices of all bodies at a time, one body after the other. Give the bodies that the surfaces were made of.
+    pub fn positions_at(&self, bodies: &[Body], time: f64) -> Vec<DVec3> {
+        let mut positions = Vec::new();
+        for (body, mesh) in bodies.iter().zip(&self.meshes) {
+            match &body.form {
+                Form::Solid { motion, .. } => {
+                    let (origin, rotation) = motion.at(time);
+                    positions.extend(mesh.positions.iter().map(|&point| origin + rotation * point));
+                }
+                Form::Mesh(moving) => positions.extend(moving.positions_at(time)),
+            }
+        }
+        positions
+    }
 }
 
 /// A solid at the end of a step, with its velocity over the step.
 #[derive(Clone, Copy, Debug)]
 pub struct Obstacle<'a> {
-    body: &'a Body,
+    shape: &'a Shape,
+    friction: f64,
     placement: Placement,
 }
 
@@ -50,9 +117,13 @@ pub struct Moved<'a> {
     pub step: f64,
 }
 
-/// Where the bodies are at the end of a step.
+/// Where the solids are at the end of a step.
 pub fn place(bodies: &[Body], time: f64, step: f64) -> Vec<Obstacle<'_>> {
-    bodies.iter().map(|body| Obstacle { body, placement: body.motion.placement(time + step, step) }).collect()
+    let solids = bodies.iter().filter_map(|body| match &body.form {
+        Form::Solid { shape, motion } => Some((shape, motion.placement(time + step, step), body.friction)),
+        Form::Mesh(_) => None,
+    });
+    solids.map(|(shape, placement, friction)| Obstacle { shape, friction, placement }).collect()
 }
 
 /// Puts vertices that entered a solid back on its surface; returns how many did.
@@ -94,7 +165,7 @@ struct Touch {
 impl Obstacle<'_> {
     /// The signed distance from a point to the solid and the direction away from it.
     pub fn distance(&self, point: DVec3) -> (f64, DVec3) {
-        let (distance, normal) = self.body.shape.distance(self.placement.to_body(point));
+        let (distance, normal) = self.shape.distance(self.placement.to_body(point));
         (distance, self.placement.rotation * normal)
     }
 
@@ -104,11 +175,12 @@ impl Obstacle<'_> {
         if depth <= 0.0 {
             return false;
         }
-        let friction = 0.5 * (touch.friction + self.body.friction);
+        let friction = 0.5 * (touch.friction + self.friction);
         let carried = self.placement.velocity_at(*position);
-        *position += normal * depth;
         let slide = *position - start - carried * touch.step;
-        *position -= rub(slide - normal * slide.dot(normal), friction * depth);
+        // What was inside before the step is put right without pressing, so it does not rub.
+        let pressed = depth.min(-slide.dot(normal)).max(0.0);
+        *position += normal * depth - rub(slide - normal * slide.dot(normal), friction * pressed);
         let relative = *velocity - carried;
         let into = (-relative.dot(normal)).max(0.0);
         let along = relative - normal * relative.dot(normal);
@@ -136,7 +208,7 @@ mod tests {
         cloth.fabric.thickness = 0.0;
         cloth.fabric.friction = friction;
         let (model, _) = Model::build(&[cloth]).unwrap();
-        let body = Body { name: "floor".into(), shape: Shape::Plane, motion: Keyframes::fixed(DVec3::ZERO), friction };
+        let body = Body::solid("floor", Shape::Plane, Keyframes::fixed(DVec3::ZERO), friction);
         let step = 0.01;
         let velocity = DVec3::new(speed, -depth / step, 0.0);
         let mut positions: Vec<DVec3> = mesh.positions.iter().map(|point| *point + velocity * step).collect();

@@ -33,7 +33,7 @@ pub use proximity::{Proximity, find_proximities};
 pub use report::ContactReport;
 pub use rules::{OrdinaryRules, PairRules, Rule};
 pub use scene::{ContactScene, ObstacleMesh, Proposal};
-pub use settings::{ContactSettings, ZoneMotion};
+pub use settings::{CollisionMethod, ContactSettings, ZoneMotion};
 
 use crate::geometry::bvh::Bvh;
 use crate::geometry::ccd::{Motion, SweptBoxes};
@@ -103,18 +103,42 @@ impl Workspace {
     }
 }
 
+/// The parts of contact, in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// Repulsions within the thickness.
+    Repulsion,
+    /// Collision impulses.
+    Impulses,
+    /// Impact zones and the last resort.
+    Zones,
+}
+
 /// Changes a proposed motion so that nothing crosses.
 pub fn resolve(input: &ContactInput, settings: &ContactSettings, workspace: &mut Workspace) -> Resolved {
+    resolve_observed(input, settings, workspace, &mut |_| {})
+}
+
+/// The same; `observe` hears of every part as it ends.
+pub fn resolve_observed(
+    input: &ContactInput,
+    settings: &ContactSettings,
+    workspace: &mut Workspace,
+    observe: &mut dyn FnMut(Part),
+) -> Resolved {
     let mut path = Path::new(input);
     let mut report = ContactReport::default();
     repulsion::repel(input, settings, &mut path, workspace, &mut report);
+    observe(Part::Repulsion);
     let mut left = impulse::collide(input, settings, &mut path, workspace, &mut report);
+    observe(Part::Impulses);
     if !left.is_empty() {
         left = impact_zone::merge(input, settings, &mut path, left, workspace, &mut report);
     }
     if !left.is_empty() {
         last_resort::slow_down(input, settings, &mut path, left, workspace, &mut report);
     }
+    observe(Part::Zones);
     path.finish(report)
 }
 

@@ -3,7 +3,7 @@
 //! Cloth vertices come first, so their ids are the model's; obstacle vertices follow. A thin or open mesh is an obstacle
 //! like any other: it goes through the same triangle pipeline, as cloth of infinite mass. (Bridson 2003, 2.1)
 
-use super::{ContactInput, ContactMesh, ContactSettings, PairRules, Resolved, Workspace, resolve};
+use super::{ContactInput, ContactMesh, ContactSettings, PairRules, Part, Resolved, Workspace, resolve_observed};
 use crate::geometry::ccd::Motion;
 use crate::geometry::{DVec3, EdgeId, Topology, TopologyError, TriMesh, VertexId};
 use crate::model::Model;
@@ -85,8 +85,19 @@ impl ContactScene {
         &self.mesh
     }
 
-    /// Keeps the cloth of a step from crossing anything; see [`resolve`]. The answer holds cloth vertices only.
+    /// Keeps the cloth of a step from crossing anything; see [`super::resolve`]. The answer holds cloth vertices only.
     pub fn resolve(&self, proposal: &Proposal, settings: &ContactSettings, workspace: &mut Workspace) -> Resolved {
+        self.resolve_observed(proposal, settings, workspace, &mut |_| {})
+    }
+
+    /// The same; `observe` hears of every part of contact as it ends.
+    pub fn resolve_observed(
+        &self,
+        proposal: &Proposal,
+        settings: &ContactSettings,
+        workspace: &mut Workspace,
+        observe: &mut dyn FnMut(Part),
+    ) -> Resolved {
         let joined = |cloth: &[DVec3], obstacles: &[DVec3]| [cloth, obstacles].concat();
         let start = joined(proposal.cloth.start, proposal.obstacles.start);
         let end = joined(proposal.cloth.end, proposal.obstacles.end);
@@ -104,9 +115,10 @@ impl ContactScene {
             friction: &self.friction,
             rules: proposal.rules,
         };
-        let mut resolved = resolve(&input, settings, workspace);
+        let mut resolved = resolve_observed(&input, settings, workspace, observe);
         resolved.positions.truncate(self.cloth_count);
         resolved.velocities.truncate(self.cloth_count);
+        resolved.changed.retain(|vertex| vertex.index() < self.cloth_count);
         resolved
     }
 }

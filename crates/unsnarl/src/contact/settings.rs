@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ContactSettings {
+    /// What is kept apart.
+    pub method: CollisionMethod,
     /// Distance that no pair goes below during a step, metres; about a thousandth of the thickness. Larger: safer against
     /// rounding in other programs, and more collisions. Pairs that start nearer may stay, but not come much nearer.
     pub separation: f64,
@@ -27,6 +29,7 @@ pub struct ContactSettings {
 impl Default for ContactSettings {
     fn default() -> Self {
         Self {
+            method: CollisionMethod::Pipeline,
             separation: 1e-6,
             stiffness: 50.0,
             recovery: 0.1,
@@ -36,6 +39,16 @@ impl Default for ContactSettings {
             zone_rounds: 60,
         }
     }
+}
+
+/// What is kept apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CollisionMethod {
+    /// Cloth from itself, from other cloth and from bodies: repulsions, impulses, impact zones.
+    Pipeline,
+    /// Only single vertices from solids; cloth passes through cloth and through meshes.
+    Solids,
 }
 
 /// How impact zones move.

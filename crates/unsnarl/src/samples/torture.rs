@@ -11,6 +11,7 @@ use super::random::Random;
 use crate::bodies::Body;
 use crate::bodies::keyframes::Keyframes;
 use crate::bodies::shape::Shape;
+use crate::contact::CollisionMethod;
 use crate::model::{Cloth, Model, ModelError};
 use crate::scene::environment::Environment;
 use crate::settings::Settings;
@@ -114,16 +115,15 @@ fn dropped(garment: &TriMesh, bounds: Aabb, seed: u64) -> Result<Vec<DVec3>, Mod
     let turn = DQuat::from_axis_angle(random.direction(), random.between(0.5, PI));
     let positions: Vec<DVec3> = garment.positions.iter().map(|&place| turn * (scale * (place - center))).collect();
     let lowest = positions.iter().fold(f64::INFINITY, |lowest, place| lowest.min(place.y));
-    let ball = Body {
-        name: "ball".to_owned(),
-        shape: Shape::Sphere { radius: BALL_RADIUS },
-        motion: Keyframes::fixed(DVec3::new(0.013, lowest - BALL_RADIUS - 0.02, 0.007)),
-        friction: 0.5,
-    };
+    let middle = DVec3::new(0.013, lowest - BALL_RADIUS - 0.02, 0.007);
+    let ball = Body::solid("ball", Shape::Sphere { radius: BALL_RADIUS }, Keyframes::fixed(middle), 0.5);
     let (model, state) =
         Model::build(&[Cloth::new("garment", TriMesh { positions, triangles: garment.triangles.clone() })])?;
-    let world = World { model, environment: Environment::default(), bodies: vec![ball], handles: Vec::new() };
-    let mut simulation = Simulation::new(world, state, Settings::default());
+    let world = World::new(model, Environment::default(), vec![ball], Vec::new())
+        .map_err(|source| ModelError::Topology { piece: "ball".to_owned(), source })?;
+    let mut settings = Settings::default();
+    settings.collision.method = CollisionMethod::Solids;
+    let mut simulation = Simulation::new(world, state, settings);
     let went_on = simulation.advance(FALL_TIME, &mut |_| Flow::GoOn);
     debug_assert!(went_on.is_ok(), "the observer never says stop");
     Ok(simulation.state.positions.iter().map(|&place| center + place / scale).collect())
