@@ -68,6 +68,7 @@ fn hanging_sheet(side: usize, seconds: f64, tolerance: f64, steps_per_frame: f64
         time: TimeSettings { step: 1.0 / 24.0 / steps_per_frame.max(1.0), ..TimeSettings::default() },
         dynamics: DynamicsSettings { model, tolerance, ..DynamicsSettings::default() },
         collision: ContactSettings { method: CollisionMethod::Solids, ..ContactSettings::default() },
+        ..Settings::default()
     };
     let mut simulation = Simulation::new(world, state, settings);
     let (mut steps, mut iterations) = (0, 0);

@@ -1,8 +1,9 @@
 //! What a step or a frame did, for people and for files.
 
+use crate::analysis::report::TypeCounts;
 use crate::contact::ContactReport;
 use crate::dynamics::DynamicsReport;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// What one step did.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -13,12 +14,18 @@ pub struct StepReport {
     pub contacts: usize,
     /// What contact did.
     pub collision: ContactReport,
+    /// Contours at the start of the step; 0 where nobody looked.
+    pub contours: usize,
+    /// Red vertices at the start of the step.
+    pub red_vertices: usize,
+    /// Edges that the untangler shortens or gives back.
+    pub pulls: usize,
     /// The largest stretch of a triangle at the end, over all directions; 1 is unstretched.
     pub largest_stretch: f64,
 }
 
 /// What one frame did: the steps added up.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct FrameReport {
     /// Steps taken.
     pub steps: u32,
@@ -32,12 +39,20 @@ pub struct FrameReport {
     pub contacts: usize,
     /// What contact did.
     pub collision: CollisionSummary,
+    /// Steps at whose start something crossed; 0 with the untangler off, which does not look.
+    pub tangled_steps: u32,
+    /// Edges that the untangler shortens or gives back in the last step.
+    pub pulls: usize,
+    /// Pairs of closed triangles that meet at the end of the frame, cloth with cloth or with bodies.
+    pub intersecting_triangle_pairs: usize,
+    /// Contours at the end of the frame, by type.
+    pub intersections: TypeCounts,
     /// The largest stretch at the end of the frame; 1 is unstretched.
     pub largest_stretch: f64,
 }
 
 /// What contact did in the steps of a frame, added up unless said.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct CollisionSummary {
     /// Pairs whose boxes met and that were tested over the motion.
     pub tested_pairs: usize,
@@ -89,6 +104,8 @@ impl FrameReport {
         self.solver_iterations += step.dynamics.iterations;
         self.contacts = step.contacts;
         self.collision.add(&step.collision);
+        self.tangled_steps += u32::from(step.contours > 0);
+        self.pulls = step.pulls;
         self.largest_stretch = step.largest_stretch;
     }
 }

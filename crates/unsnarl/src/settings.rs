@@ -3,6 +3,7 @@
 //! Scene files, `--set path=value` and the published schema are derived from these types.
 
 use crate::contact::ContactSettings;
+use crate::untangle::{ClassicSettings, Method};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +17,36 @@ pub struct Settings {
     pub dynamics: DynamicsSettings,
     /// How cloth keeps apart.
     pub collision: ContactSettings,
+    /// What is done about cloth that crosses.
+    pub untangle: UntangleSettings,
+}
+
+/// What is done about cloth that crosses.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct UntangleSettings {
+    /// The untangler. `off`: crossings are not looked for between frames, and what crosses stays as it is.
+    pub method: Method,
+    /// What 0.02 s leave of an edge that is shortened. Smaller: faster, less stable.
+    pub gamma: f64,
+    /// Distance that red and green keep, as a share of the mesh's own size. Larger: faster, more jerks; stable up to 0.3.
+    pub red_green_separation: f64,
+    /// Factor on bending stiffness around the loop vertex of a torn fold.
+    pub tear_stiffening: f64,
+    /// What only the methods without history have.
+    pub classic: ClassicSettings,
+}
+
+impl Default for UntangleSettings {
+    fn default() -> Self {
+        Self {
+            method: Method::Auto,
+            gamma: 0.8,
+            red_green_separation: 0.1,
+            tear_stiffening: 30.0,
+            classic: ClassicSettings::default(),
+        }
+    }
 }
 
 /// How time is cut into steps.
@@ -28,11 +59,14 @@ pub struct TimeSettings {
     pub stretch_change: f64,
     /// How often a step may be halved before it is taken as it is, and reported.
     pub halvings: u32,
+    /// How often a step may be halved because contact could resolve it only by slowing cloth down. More: livelier cloth in
+    /// violent contact, and more time.
+    pub collision_halvings: u32,
 }
 
 impl Default for TimeSettings {
     fn default() -> Self {
-        Self { step: 0.01, stretch_change: 0.5, halvings: 4 }
+        Self { step: 0.01, stretch_change: 0.5, halvings: 4, collision_halvings: 2 }
     }
 }
 

@@ -1,20 +1,24 @@
 //! The front door: a world, its state, and time going on.
 //!
-//! Guarantees: stepping cannot fail. A step that would distort a triangle too far is taken again as two half steps, at most
-//! as often as the settings say, and reported; numbers that are not finite count as too far.
+//! Guarantees: stepping cannot fail. A step that would distort a triangle too far, or that contact could resolve only by its last resort,
+//! is taken again as two half steps, at most as often as the settings say, and reported; numbers that are not finite count
+//! as too far. (The second rule is the adaptive collision step of Bridson 2003, 2.3)
 
+use crate::analysis::report::TypeCounts;
+use crate::analysis::{self, Assembly, PartKind};
 use crate::bodies::keyframes::Keyframes;
 use crate::bodies::{Body, Surfaces};
 use crate::contact::{ContactScene, ObstacleMesh};
 use crate::dynamics::{self, Guidance, Hold};
 use crate::geometry::math::is_finite;
 use crate::geometry::{DVec3, Topology, TopologyError, TriMesh, VertexId};
-use crate::model::Model;
+use crate::model::{Model, Piece};
 use crate::report::FrameReport;
 use crate::scene::environment::Environment;
 use crate::settings::Settings;
 use crate::state::State;
 use crate::step::{Stage, Workspace, largest_stretch, step};
+use crate::untangle::shortening;
 
 /// All that does not change while time goes on.
 #[derive(Clone, Debug)]
@@ -30,6 +34,9 @@ pub struct World {
     /// Vertices that are led.
     pub handles: Vec<Handle>,
     pub(crate) contact: ContactScene,
+    pub(crate) assembly: Assembly,
+    /// The size of the mesh at every vertex of the assembly, metres.
+    pub(crate) sizes: Vec<f64>,
 }
 
 /// Vertices that move together on rails.
@@ -61,7 +68,19 @@ impl World {
         };
         let obstacles: Vec<ObstacleMesh> = bodies.iter().zip(surfaces.meshes()).map(obstacle).collect();
         let contact = ContactScene::new(&model, &obstacles)?;
-        Ok(Self { model, environment, bodies, surfaces, handles, contact })
+        let of_cloth: Vec<Vec<[u32; 3]>> = model.pieces.iter().map(|piece| own_triangles(&model, piece)).collect();
+        let cloth = (model.pieces.iter().zip(&of_cloth))
+            .map(|(piece, own)| (piece.name.clone(), PartKind::Cloth, piece.vertices.len(), own.as_slice()));
+        let solid = (bodies.iter().zip(surfaces.meshes()))
+            .map(|(body, mesh)| (body.name.clone(), PartKind::Body, mesh.positions.len(), mesh.triangles.as_slice()));
+        let assembly = Assembly::new(cloth.chain(solid))?;
+        let sizes = shortening::mesh_sizes(&model, assembly.topology().vertex_count());
+        Ok(Self { model, environment, bodies, surfaces, handles, contact, assembly, sizes })
+    }
+
+    /// Cloth and the surfaces of all bodies, part by part.
+    pub fn assembly(&self) -> &Assembly {
+        &self.assembly
     }
 
     /// The connectivity of cloth and the surfaces of all bodies, cloth first.
@@ -117,7 +136,18 @@ impl Simulation {
         for _ in 0..count as usize {
             self.advance_step(duration / count, 0, &mut report, observe)?;
         }
+        self.look(&mut report);
         Ok(report)
+    }
+
+    /// Tells what meets at the end of a frame.
+    fn look(&mut self, report: &mut FrameReport) {
+        let positions = self.world.all_positions(&self.state);
+        let memory = &mut self.workspace.analysis;
+        report.intersecting_triangle_pairs = analysis::verdict(&self.world.assembly, &positions, memory).pairs.len();
+        if report.intersecting_triangle_pairs > 0 {
+            report.intersections = TypeCounts::new(&analysis::analyze(&self.world.assembly, &positions, memory));
+        }
     }
 
     fn advance_step(
@@ -140,7 +170,11 @@ impl Simulation {
         let before = largest_stretch(&self.world.model, &self.state).max(1.0);
         let finite = next.positions.iter().all(|&point| is_finite(point));
         let too_far = !finite || done.largest_stretch > before * (1.0 + self.settings.time.stretch_change);
-        if too_far && depth < self.settings.time.halvings {
+        // Where prescribed vertices meet, shorter steps do not help.
+        let too_hard = done.collision.slowed_vertices > 0 && done.collision.unresolved == 0;
+        if (too_far && depth < self.settings.time.halvings)
+            || (too_hard && depth < self.settings.time.collision_halvings)
+        {
             report.halved_steps += 1;
             for _ in 0..2 {
                 self.advance_step(0.5 * length, depth + 1, report, observe)?;
@@ -158,6 +192,13 @@ impl Simulation {
         report.add(&done);
         Ok(())
     }
+}
+
+/// The triangles of a piece, by the piece's own vertices.
+fn own_triangles(model: &Model, piece: &Piece) -> Vec<[u32; 3]> {
+    let first = piece.vertices.start as u32;
+    let triangles = &model.topology.triangles()[piece.triangles.clone()];
+    triangles.iter().map(|corners| corners.map(|corner| corner.0 - first)).collect()
 }
 
 /// Whether to go on.

@@ -2,6 +2,7 @@
 
 use crate::geometry::DVec3;
 use crate::rest_shape::RestShape;
+use crate::untangle::esef::Pull;
 
 /// Where cloth is, how it moves, and the rest shapes in force.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,6 +19,8 @@ pub struct State {
     pub rest_angles: Vec<f64>,
     /// One factor per hinge on its bending stiffness; 1 unless something stiffens or softens it.
     pub hinge_stiffness: Vec<f64>,
+    /// Edges that the untangler is shortening or giving back.
+    pub pulls: Vec<Pull>,
     /// The step before this one, for two-step integration; `None` at the start and after a jump.
     pub previous: Option<Previous>,
 }
@@ -43,6 +46,7 @@ impl State {
             rest_shapes,
             hinge_stiffness: vec![1.0; rest_angles.len()],
             rest_angles,
+            pulls: Vec::new(),
             previous: None,
         }
     }

@@ -2,9 +2,10 @@
 //!
 //! bodies -> analysis -> untangle -> dynamics (propose) -> contact -> dynamics (finish)
 
+use crate::analysis::{self, Tangle};
 use crate::bodies::{self, Moved};
-use crate::contact::{self, CollisionMethod, ContactReport, OrdinaryRules, Part, Proposal};
-use crate::dynamics::{self, Guidance, Start};
+use crate::contact::{self, CollisionMethod, ContactReport, Part, Proposal, Resolved};
+use crate::dynamics::{self, Start};
 use crate::geometry::ccd::Motion;
 use crate::geometry::{DVec3, VertexId};
 use crate::model::Model;
@@ -13,13 +14,21 @@ use crate::rest_shape::principal_stretches;
 use crate::settings::Settings;
 use crate::simulation::World;
 use crate::state::State;
+use crate::untangle::esef::Pull;
+use crate::untangle::shortening::{self, Shortening};
+use crate::untangle::{self, Method, Remedy, Situation};
 use rayon::prelude::*;
+use std::borrow::Cow;
 
 /// The stages, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
     /// Obstacles have been placed.
     Bodies,
+    /// What crosses at the start is known.
+    Analysis,
+    /// What to do about it is decided.
+    Untangle,
     /// Dynamics has proposed an end of the step.
     Propose,
     /// Vertices have been kept out of solids.
@@ -35,6 +44,8 @@ pub enum Stage {
 pub struct Workspace {
     /// Memory of dynamics.
     pub dynamics: dynamics::Workspace,
+    /// Memory of analysis.
+    pub analysis: analysis::Workspace,
     /// Memory of contact.
     pub contact: contact::Workspace,
 }
@@ -51,8 +62,16 @@ pub fn step(
     let model = &world.model;
     let solids = bodies::place(&world.bodies, state.time, length);
     let surfaces = [state.time, state.time + length].map(|time| world.surfaces.positions_at(&world.bodies, time));
-    let guidance = world.guidance(state.time + length);
     observe(Stage::Bodies);
+    let positions = [state.positions.as_slice(), &surfaces[0]].concat();
+    let tangle = tangle(world, &positions, settings, &mut workspace.analysis);
+    observe(Stage::Analysis);
+    let Shortening { remedy, pulls } = remedy(world, state, &positions, &tangle, length, settings);
+    let treated = treated(state, &remedy, pulls);
+    let state = &*treated;
+    let mut guidance = remedy.guidance.clone();
+    guidance.holds.extend(world.guidance(state.time + length).holds);
+    observe(Stage::Untangle);
     let start = Start { model, state, environment: &world.environment, step: length };
     let mut proposed = dynamics::propose(&start, &guidance, &settings.dynamics, &mut workspace.dynamics);
     observe(Stage::Propose);
@@ -66,41 +85,87 @@ pub fn step(
     observe(Stage::KeepOut);
     let collision = match settings.collision.method {
         CollisionMethod::Pipeline => {
-            keep_apart(&start, world, settings, &guidance, &surfaces, &mut proposed, workspace, observe)
+            let held: Vec<VertexId> = guidance.holds.iter().map(|hold| hold.0).collect();
+            let proposal = Proposal {
+                cloth: Motion { start: &state.positions, end: &proposed.positions },
+                obstacles: Motion { start: &surfaces[0], end: &surfaces[1] },
+                step: length,
+                held: &held,
+                rules: &remedy.rules,
+            };
+            let mut listen = |part| observe(Stage::Contact(part));
+            let memory = &mut workspace.contact;
+            let resolved = world.contact.resolve_observed(&proposal, &settings.collision, memory, &mut listen);
+            take_over(resolved, &mut proposed)
         }
         CollisionMethod::Solids => ContactReport::default(),
     };
-    let report = proposed.report;
+    let mut report = StepReport {
+        dynamics: proposed.report,
+        contacts,
+        collision,
+        contours: tangle.contours.len(),
+        red_vertices: tangle.colours.red_vertices.len(),
+        pulls: state.pulls.len(),
+        largest_stretch: 0.0,
+    };
     let next = dynamics::finish(&start, proposed, &settings.dynamics, &mut workspace.dynamics);
     observe(Stage::Finish);
-    let largest_stretch = largest_stretch(model, &next);
-    (next, StepReport { dynamics: report, contacts, collision, largest_stretch })
+    report.largest_stretch = largest_stretch(model, &next);
+    (next, report)
 }
 
-/// The collision pipeline: what it changes takes the mean velocity of the step, from which dynamics finishes.
-#[expect(clippy::too_many_arguments, reason = "the values of one step, for one caller")]
-fn keep_apart(
-    start: &Start,
+/// What crosses at the start of the step, where somebody wants to know.
+fn tangle(world: &World, positions: &[DVec3], settings: &Settings, memory: &mut analysis::Workspace) -> Tangle {
+    let wanted = settings.untangle.method != Method::Off && settings.collision.method == CollisionMethod::Pipeline;
+    if wanted { analysis::analyze(&world.assembly, positions, memory) } else { Tangle::default() }
+}
+
+/// What the untangler asks for, and what it remembers.
+fn remedy(
     world: &World,
+    state: &State,
+    positions: &[DVec3],
+    tangle: &Tangle,
+    length: f64,
     settings: &Settings,
-    guidance: &Guidance,
-    surfaces: &[Vec<DVec3>; 2],
-    proposed: &mut dynamics::Proposal,
-    workspace: &mut Workspace,
-    observe: &mut dyn FnMut(Stage),
-) -> ContactReport {
-    let held: Vec<VertexId> = guidance.holds.iter().map(|hold| hold.0).collect();
-    let proposal = Proposal {
-        cloth: Motion { start: &start.state.positions, end: &proposed.positions },
-        obstacles: Motion { start: &surfaces[0], end: &surfaces[1] },
-        step: start.step,
-        held: &held,
-        rules: &OrdinaryRules,
+) -> Shortening {
+    let untangle = &settings.untangle;
+    if tangle.is_empty() || !untangle.method.is_classic() {
+        let around = (world.assembly.topology(), world.sizes.as_slice());
+        return shortening::shorten(&world.model, around, &state.pulls, tangle, length, untangle);
+    }
+    let situation = Situation {
+        assembly: &world.assembly,
+        positions,
+        tangle,
+        local_size: &world.sizes,
+        masses: &world.model.masses,
+        step: length,
+        separation: settings.collision.separation,
     };
-    let resolved =
-        world.contact.resolve_observed(&proposal, &settings.collision, &mut workspace.contact, &mut |part| {
-            observe(Stage::Contact(part));
-        });
+    let remedy = untangle::plan(untangle.method, &situation, &untangle.classic).remedy;
+    Shortening { remedy, pulls: state.pulls.clone() }
+}
+
+/// The state with the rest shapes and stiffnesses that the remedy asks for.
+fn treated<'a>(state: &'a State, remedy: &Remedy, pulls: Vec<Pull>) -> Cow<'a, State> {
+    if remedy.rest_shapes.is_empty() && remedy.hinge_stiffness.is_empty() {
+        return Cow::Borrowed(state);
+    }
+    let mut treated = state.clone();
+    treated.rest_shapes.clone_from(&remedy.rest_shapes);
+    treated.pulls = pulls;
+    if remedy.hinge_stiffness.is_empty() {
+        treated.hinge_stiffness.fill(1.0);
+    } else {
+        treated.hinge_stiffness.clone_from(&remedy.hinge_stiffness);
+    }
+    Cow::Owned(treated)
+}
+
+/// What contact changed takes the mean velocity of the step, from which dynamics finishes.
+fn take_over(resolved: Resolved, proposed: &mut dynamics::Proposal) -> ContactReport {
     for vertex in resolved.changed.iter().map(|vertex| vertex.index()) {
         proposed.velocities[vertex] = resolved.velocities[vertex];
     }

@@ -235,3 +235,55 @@ fn results_depend_neither_on_threads_nor_on_memory() {
     }
     assert_eq!(one, broken.state);
 }
+
+/// A sheet that starts with its flap through itself: the untangler frees it while it falls, and with nothing crossing it
+/// changes nothing.
+#[test]
+fn a_simulation_untangles_what_starts_tangled() {
+    use unsnarl::samples::{Cut, Recipe, find};
+    use unsnarl::untangle::Method;
+    let piece = find("closed").unwrap().make(&Recipe { resolution: 12, cut: Cut::Regular, seed: 1 });
+    let cloths: Vec<Cloth> = piece.pieces().into_iter().map(|piece| Cloth::new("piece", piece.mesh)).collect();
+    let mut simulation = simulation(ClothModel::BaraffWitkin, Environment::NOTHING, &cloths, Vec::new(), Vec::new());
+    assert!(intersections(&simulation) > 0);
+    let mut last = usize::MAX;
+    for _ in 0..120 {
+        last = simulation.advance(STEP, &mut |_| Flow::GoOn).unwrap().intersecting_triangle_pairs;
+        if last == 0 && simulation.state.pulls.is_empty() {
+            break;
+        }
+    }
+    assert_eq!(last, 0);
+    assert_eq!(simulation.state.rest_shapes, simulation.world.model.rest_shapes);
+    let mut off = Simulation::new(simulation.world.clone(), simulation.state.clone(), simulation.settings.clone());
+    off.settings.untangle.method = Method::Off;
+    for simulation in [&mut simulation, &mut off] {
+        simulation.advance(5.0 * STEP, &mut |_| Flow::GoOn).unwrap();
+    }
+    assert_eq!(simulation.state, off.state);
+}
+
+/// Two sheets fly into each other without anything else around: what one loses the other gains.
+#[test]
+fn free_colliding_cloth_keeps_its_momentum() {
+    let sheet = |height: f64, tilt: f64| {
+        let place = |x: f64, z: f64| DVec3::new(0.2 * (x - 0.5), height + tilt * (x - 0.5), 0.2 * (0.5 - z));
+        Cloth::new("sheet", grid(10, 10, place))
+    };
+    let cloths = [sheet(0.0, 0.02), sheet(0.012, -0.01)];
+    let mut simulation = simulation(ClothModel::BaraffWitkin, Environment::NOTHING, &cloths, Vec::new(), Vec::new());
+    simulation.settings.dynamics.tolerance = 1e-13;
+    simulation.settings.dynamics.iterations = 3000;
+    let masses = simulation.world.model.masses.clone();
+    for (vertex, velocity) in simulation.state.velocities.iter_mut().enumerate() {
+        *velocity = if vertex < masses.len() / 2 { DVec3::new(0.1, 1.0, 0.0) } else { DVec3::new(0.0, -0.5, 0.2) };
+    }
+    let momentum = |simulation: &Simulation| -> DVec3 {
+        simulation.state.velocities.iter().zip(&masses).map(|(velocity, mass)| *velocity * *mass).sum()
+    };
+    let before = momentum(&simulation);
+    let total = run(&mut simulation, 20);
+    assert!(total.collisions > 0);
+    let lost = (momentum(&simulation) - before).length() / before.length();
+    assert!(lost < 1e-11, "{lost}");
+}

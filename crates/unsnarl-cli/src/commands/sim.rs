@@ -14,7 +14,7 @@ use unsnarl::simulation::{Flow, Simulation};
 use unsnarl::step::Stage;
 use unsnarl_geometry::{Aabb, DVec3};
 use unsnarl_io::cache::Cache;
-use unsnarl_io::picture::{MeshStyle, Picture, View, Wireframe};
+use unsnarl_io::picture::{Colour, MeshStyle, Paint, Picture, View, Wireframe};
 use unsnarl_io::scene_file::{self, Scene};
 
 /// Simulate a scene into a cache: one file per frame.
@@ -61,6 +61,8 @@ struct FrameLine {
 #[derive(Clone, Copy, Default, Serialize)]
 struct StageSeconds {
     bodies: f64,
+    analysis: f64,
+    untangle: f64,
     propose: f64,
     keep_out: f64,
     repulsion: f64,
@@ -81,6 +83,11 @@ struct SimReport {
     solver_iterations: u64,
     halved_steps: u64,
     forced_steps: u64,
+    collisions: u64,
+    impact_zones: u64,
+    unresolved_collisions: u64,
+    tangled_steps: u64,
+    tangled_frames: u64,
     largest_stretch: f64,
     seconds: f64,
 }
@@ -105,6 +112,9 @@ pub fn run(flags: &Flags, session: &Session) -> Result<ExitCode, Failure> {
         draw(&cache, outcome.last_frame, &scene, png)?;
     }
     session.report(&outcome)?;
+    if outcome.tangled_frames > 0 {
+        session.warn(format!("{} frames have intersections; see frames.jsonl", outcome.tangled_frames));
+    }
     if outcome.finished {
         session.say(format!(
             "{}: frames {} to {} in {:.1} s",
@@ -129,6 +139,7 @@ fn open(flags: &Flags, folder: &Path, scene: Scene) -> Result<(Cache, u32, Simul
     let Scene { world, state, settings, .. } = scene.clone();
     if !flags.resume || !folder.join("cache.json").exists() {
         let cache = Cache::create(folder, &scene).map_err(Failure::input)?;
+        cache.write_bodies(0, &world, state.time).map_err(Failure::input)?;
         cache.write_frame(0, &world.model, &state).map_err(Failure::input)?;
         return Ok((cache, 0, Simulation::new(world, state, settings)));
     }
@@ -139,6 +150,7 @@ fn open(flags: &Flags, folder: &Path, scene: Scene) -> Result<(Cache, u32, Simul
             return Err(Failure::input(format!("{}: belongs to another scene; give another folder", folder.display())));
         }
         cache.truncate(0).map_err(Failure::input)?;
+        cache.write_bodies(0, &world, state.time).map_err(Failure::input)?;
         cache.write_frame(0, &world.model, &state).map_err(Failure::input)?;
         return Ok((cache, 0, Simulation::new(world, state, settings)));
     };
@@ -196,6 +208,11 @@ fn simulate(
         solver_iterations: 0,
         halved_steps: 0,
         forced_steps: 0,
+        collisions: 0,
+        impact_zones: 0,
+        unresolved_collisions: 0,
+        tangled_steps: 0,
+        tangled_frames: 0,
         largest_stretch: 0.0,
         seconds: 0.0,
     };
@@ -208,6 +225,7 @@ fn simulate(
             if stop.load(Ordering::SeqCst) { Flow::Stop } else { Flow::GoOn }
         };
         let Ok(report) = simulation.advance(1.0 / scene.frame_rate, &mut observe) else { break };
+        cache.write_bodies(frame, &scene.world, simulation.state.time).map_err(Failure::input)?;
         cache.write_frame(frame, model, &simulation.state).map_err(Failure::input)?;
         let seconds = start.elapsed().as_secs_f64();
         let line = FrameLine { frame, time: simulation.state.time, seconds, stages: clock.seconds, report };
@@ -217,6 +235,11 @@ fn simulate(
         total.solver_iterations += u64::from(report.solver_iterations);
         total.halved_steps += u64::from(report.halved_steps);
         total.forced_steps += u64::from(report.forced_steps);
+        total.collisions += report.collision.collisions as u64;
+        total.impact_zones += report.collision.zones as u64;
+        total.unresolved_collisions += report.collision.unresolved as u64;
+        total.tangled_steps += u64::from(report.tangled_steps);
+        total.tangled_frames += u64::from(report.intersecting_triangle_pairs > 0);
         total.largest_stretch = total.largest_stretch.max(report.largest_stretch);
         bar.inc(1);
         bar.set_message(format!("frame {frame}, {} steps, {:.0} ms", report.steps, 1e3 * seconds));
@@ -261,6 +284,8 @@ impl StageClock {
         let slot = match stage {
             Stage::Bodies => &mut self.seconds.bodies,
             Stage::Propose => &mut self.seconds.propose,
+            Stage::Analysis => &mut self.seconds.analysis,
+            Stage::Untangle => &mut self.seconds.untangle,
             Stage::KeepOut => &mut self.seconds.keep_out,
             Stage::Contact(Part::Repulsion) => &mut self.seconds.repulsion,
             Stage::Contact(Part::Impulses) => &mut self.seconds.impulses,
@@ -274,14 +299,36 @@ impl StageClock {
 fn draw(cache: &Cache, frame: u32, scene: &Scene, png: &Path) -> Result<(), Failure> {
     let (time, positions) = cache.read_positions(frame).map_err(Failure::input)?;
     let mesh = cache.mesh().map_err(Failure::input)?;
+    let world = &scene.world;
     let mut picture = Picture::new(1280, 800);
     picture.title(&format!("{} frame {frame}, {time:.2} s", scene.title));
     let bounds = Aabb::of_points(positions.iter().copied());
     let area = picture.area();
-    for (column, toward) in [DVec3::new(0.4, 0.5, 1.0), DVec3::Y].into_iter().enumerate() {
+    let plain = MeshStyle { wireframe: Wireframe::Off, ..MeshStyle::CLOTH };
+    let solid = MeshStyle { paint: Paint::TwoSided { front: Colour::BODY, back: Colour::BODY }, ..plain };
+    let triangles: Vec<Vec<[u32; 3]>> =
+        world.model.pieces.iter().map(|piece| mesh.triangles[piece.triangles.clone()].to_vec()).collect();
+    for (column, toward) in [DVec3::new(0.4, 0.5, 1.0), DVec3::new(-0.9, 0.25, 0.3)].into_iter().enumerate() {
         let view = View::framing(bounds, toward, area.column(column, 2));
-        let style = MeshStyle { wireframe: Wireframe::Off, ..MeshStyle::CLOTH };
-        picture.draw_mesh(&view, &positions, &mesh.triangles, &style);
+        let surfaces = world.surfaces.positions_at(&world.bodies, time);
+        let mut first = 0;
+        for surface in world.surfaces.meshes() {
+            let own = &surfaces[first..first + surface.positions.len()];
+            first += own.len();
+            // A half space has no edge that a picture could show.
+            if surface.triangles.len() > 2 {
+                picture.draw_mesh(&view, own, &surface.triangles, &solid);
+            }
+        }
+        for (piece, triangles) in triangles.iter().enumerate() {
+            let colour = Colour::DISTINCT[piece % Colour::DISTINCT.len()];
+            let style = if piece == 0 {
+                plain
+            } else {
+                MeshStyle { paint: Paint::TwoSided { front: colour, back: colour }, ..plain }
+            };
+            picture.draw_mesh(&view, &positions, triangles, &style);
+        }
     }
     unsnarl_io::write_atomically(png, &picture.encode_png()).map_err(Failure::input)
 }

@@ -17,8 +17,10 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 use unsnarl::model::Model;
 use unsnarl::rest_shape::RestShape;
+use unsnarl::simulation::World;
 use unsnarl::state::{Previous, State};
-use unsnarl_geometry::{DVec2, DVec3, UvMap};
+use unsnarl::untangle::esef::Pull;
+use unsnarl_geometry::{DVec2, DVec3, UvMap, VertexId};
 
 /// The `schema` of `cache.json`.
 pub const SCHEMA: &str = "unsnarl.cache/1";
@@ -158,6 +160,9 @@ impl Cache {
         let model = &scene.world.model;
         let mut mesh = Container::default();
         mesh.push_indices("triangles", model.topology.triangles().iter().map(|corners| corners.map(|corner| corner.0)));
+        if !scene.world.bodies.is_empty() {
+            mesh.push_indices("body_triangles", body_triangles(&scene.world));
+        }
         for (piece, uv) in scene.panels.iter().enumerate() {
             if let Some(uv) = uv {
                 mesh.push_reals(&format!("uv{piece}"), uv.coordinates.iter().map(|uv| [uv.x, uv.y]));
@@ -212,6 +217,22 @@ impl Cache {
         Ok(())
     }
 
+    /// The path of the bodies at a frame.
+    pub fn bodies_path(&self, frame: u32) -> PathBuf {
+        self.folder.join(format!("bodies_{frame:06}.unsnarl"))
+    }
+
+    /// Writes where the surfaces of the bodies are at a frame; nothing for a world without bodies.
+    pub fn write_bodies(&self, frame: u32, world: &World, time: f64) -> Result<(), CacheError> {
+        if !world.bodies.is_empty() {
+            let mut container = Container::default();
+            let positions = world.surfaces.positions_at(&world.bodies, time);
+            container.push_reals("body_positions", positions.iter().map(DVec3::to_array));
+            write_atomically(&self.bodies_path(frame), &container.encode())?;
+        }
+        Ok(())
+    }
+
     /// The state at a frame, complete.
     pub fn read_state(&self, frame: u32, model: &Model) -> Result<State, CacheError> {
         let path = self.frame_path(frame);
@@ -252,7 +273,10 @@ impl Cache {
         let entries = std::fs::read_dir(&self.folder).map_err(|error| file(&self.folder, error.to_string()))?;
         for entry in entries.flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
-            let frame = name.strip_prefix("frame_").and_then(|rest| rest.strip_suffix(".unsnarl"));
+            let frame = name
+                .strip_prefix("frame_")
+                .or_else(|| name.strip_prefix("bodies_"))
+                .and_then(|rest| rest.strip_suffix(".unsnarl"));
             let late = frame.and_then(|number| number.parse::<u32>().ok()).is_some_and(|number| number > last);
             let stale = name.starts_with(".unsnarl-") && name.ends_with(".tmp");
             if late || stale {
@@ -287,6 +311,17 @@ impl Cache {
     }
 }
 
+/// The triangles of all bodies, by the numbers of their vertices one body after the other.
+fn body_triangles(world: &World) -> impl Iterator<Item = [u32; 3]> {
+    let mut first = 0;
+    let mut triangles = Vec::new();
+    for mesh in world.surfaces.meshes() {
+        triangles.extend(mesh.triangles.iter().map(|corners| corners.map(|corner| corner + first)));
+        first += mesh.positions.len() as u32;
+    }
+    triangles.into_iter()
+}
+
 fn file(path: &Path, reason: impl Into<String>) -> CacheError {
     CacheError::File { path: path.display().to_string(), reason: reason.into() }
 }
@@ -318,7 +353,31 @@ fn encode_state(model: &Model, state: &State) -> Container {
     if state.hinge_stiffness.iter().any(|&factor| factor != 1.0) {
         container.push_reals("hinge_stiffness", state.hinge_stiffness.iter().map(|&factor| [factor]));
     }
+    if !state.pulls.is_empty() {
+        let row =
+            |pull: &Pull| [pull.subjects[0], *pull.subjects.last().unwrap_or(&pull.target), pull.target].map(|v| v.0);
+        container.push_indices("pulls", state.pulls.iter().map(row));
+        container.push_reals("pulls_remaining", state.pulls.iter().map(|pull| [pull.remaining]));
+    }
     container
+}
+
+/// Two equal subjects stand for one.
+fn decode_pulls(model: &Model, container: &Container) -> Result<Vec<Pull>, ContainerError> {
+    if !container.has("pulls") {
+        return Ok(Vec::new());
+    }
+    let rows: Vec<[u32; 3]> = container.indices("pulls")?;
+    let remaining: Vec<[f64; 1]> = container.reals("pulls_remaining")?;
+    let usable = |row: &[u32; 3]| row.iter().all(|&vertex| (vertex as usize) < model.masses.len());
+    let whole = rows.iter().zip(remaining).filter(|(row, _)| usable(row));
+    Ok(whole
+        .map(|(&[first, second, target], [remaining])| {
+            let subjects =
+                if first == second { vec![VertexId(first)] } else { vec![VertexId(first), VertexId(second)] };
+            Pull { subjects, target: VertexId(target), remaining }
+        })
+        .collect())
 }
 
 fn decode_state(model: &Model, container: &Container) -> Result<State, ContainerError> {
@@ -352,6 +411,7 @@ fn decode_state(model: &Model, container: &Container) -> Result<State, Container
         rest_shapes,
         rest_angles,
         hinge_stiffness,
+        pulls: decode_pulls(model, container)?,
         previous,
     })
 }
@@ -416,6 +476,10 @@ mod tests {
         state.rest_shapes[3].sides[0].x *= 0.5;
         state.hinge_stiffness[2] = 7.0;
         state.rest_angles[1] = 0.25;
+        state.pulls = vec![
+            Pull { subjects: vec![VertexId(3)], target: VertexId(4), remaining: 0.5 },
+            Pull { subjects: vec![VertexId(8), VertexId(9)], target: VertexId(16), remaining: 0.25 },
+        ];
         state.previous =
             Some(Previous { step: 0.01, positions: state.positions.clone(), velocities: state.velocities.clone() });
         cache.write_frame(0, &scene.world.model, &state).unwrap();

@@ -1,20 +1,18 @@
 //! From the tables of a scene file to a world.
 
-use super::Scene;
 use super::format::{
-    BodyTable, ClothTable, DiagonalsChoice, FabricTable, KeyTable, PinTable, RestAnglesChoice, SceneFile,
-    SettingsTable, SewingChoice,
+    ClothTable, DiagonalsChoice, FabricTable, KeyTable, PinTable, RestAnglesChoice, SceneFile, SettingsTable,
+    SewingChoice,
 };
 use super::lines::Key;
+use super::{Scene, body};
+use crate::garment_file;
 use crate::mesh::{self, KeepSource, LengthUnit, MeshFile, ReadOptions};
 use std::path::Path;
-use unsnarl::bodies::Body;
 use unsnarl::bodies::keyframes::{Keyframe, Keyframes};
-use unsnarl::bodies::shape::Shape;
 use unsnarl::model::{Cloth, Model, ModelError, Rest, RestAngles, Stitch};
 use unsnarl::scene::environment::{Environment, Wind};
 use unsnarl::scene::fabric::Fabric;
-use unsnarl::scene::garment::{Garment, GarmentDescription, GarmentInput};
 use unsnarl::scene::sheet::{Diagonals, disc, sheet};
 use unsnarl::settings::Settings;
 use unsnarl::simulation::{Handle, World};
@@ -32,20 +30,20 @@ pub struct Problem {
 
 /// Where we are in the file.
 #[derive(Clone)]
-struct Place(Vec<Key>);
+pub(super) struct Place(pub(super) Vec<Key>);
 
 impl Place {
-    fn at(&self, key: impl Into<Key>) -> Self {
+    pub(super) fn at(&self, key: impl Into<Key>) -> Self {
         let mut path = self.0.clone();
         path.push(key.into());
         Self(path)
     }
 
-    fn fail<T>(&self, text: impl Into<String>) -> Result<T, Problem> {
+    pub(super) fn fail<T>(&self, text: impl Into<String>) -> Result<T, Problem> {
         Err(Problem { path: self.0.clone(), text: text.into() })
     }
 
-    fn positive(&self, value: f64) -> Result<f64, Problem> {
+    pub(super) fn positive(&self, value: f64) -> Result<f64, Problem> {
         if value.is_finite() && value > 0.0 {
             Ok(value)
         } else {
@@ -53,7 +51,7 @@ impl Place {
         }
     }
 
-    fn not_negative(&self, value: f64) -> Result<f64, Problem> {
+    pub(super) fn not_negative(&self, value: f64) -> Result<f64, Problem> {
         if value.is_finite() && value >= 0.0 {
             Ok(value)
         } else {
@@ -61,7 +59,7 @@ impl Place {
         }
     }
 
-    fn finite(&self, values: &[f64]) -> Result<(), Problem> {
+    pub(super) fn finite(&self, values: &[f64]) -> Result<(), Problem> {
         if values.iter().all(|value| value.is_finite()) { Ok(()) } else { self.fail("expected ordinary numbers") }
     }
 }
@@ -93,7 +91,7 @@ pub fn build(file: &SceneFile, folder: &Path, words: String) -> Result<Scene, Pr
         first_vertex += cloths[index].mesh.positions.len();
     }
     let bodies = (file.body.iter().enumerate())
-        .map(|(index, table)| body(table, index, &root.at("body").at(index)))
+        .map(|(index, table)| body::body(table, index, folder, &root.at("body").at(index)))
         .collect::<Result<Vec<_>, _>>()?;
     let (model, state) = Model::build(&cloths).map_err(|error| Problem {
         path: match &error {
@@ -119,7 +117,7 @@ pub fn build(file: &SceneFile, folder: &Path, words: String) -> Result<Scene, Pr
 
 fn settings(file: &SceneFile) -> Settings {
     let SettingsTable { time, dynamics } = file.settings.clone();
-    Settings { time, dynamics, collision: file.collision.clone() }
+    Settings { time, dynamics, collision: file.collision.clone(), untangle: file.untangle.clone() }
 }
 
 fn check_settings(file: &SceneFile, root: &Place) -> Result<(), Problem> {
@@ -134,8 +132,11 @@ fn check_settings(file: &SceneFile, root: &Place) -> Result<(), Problem> {
         return time.at("step").fail(format!("{}; expected at least 1e-7 seconds", file.settings.time.step));
     }
     time.at("stretch-change").positive(file.settings.time.stretch_change)?;
-    if file.settings.time.halvings > 20 {
-        return time.at("halvings").fail(format!("{}; expected 0 to 20", file.settings.time.halvings));
+    let own = &file.settings.time;
+    for (key, halvings) in [("halvings", own.halvings), ("collision-halvings", own.collision_halvings)] {
+        if halvings > 20 {
+            return time.at(key).fail(format!("{halvings}; expected 0 to 20"));
+        }
     }
     let dynamics = root.at("settings").at("dynamics");
     dynamics.at("tolerance").positive(file.settings.dynamics.tolerance)?;
@@ -145,7 +146,8 @@ fn check_settings(file: &SceneFile, root: &Place) -> Result<(), Problem> {
     if !(own.step.is_finite() && own.step >= 0.0) {
         return springs.at("step").fail(format!("{}; expected a number of at least 0", own.step));
     }
-    check_collision(file, &root.at("collision"))
+    check_collision(file, &root.at("collision"))?;
+    check_untangling(file, &root.at("untangle"))
 }
 
 fn check_collision(file: &SceneFile, place: &Place) -> Result<(), Problem> {
@@ -154,6 +156,17 @@ fn check_collision(file: &SceneFile, place: &Place) -> Result<(), Problem> {
     for (key, value) in [("stiffness", settings.stiffness), ("recovery", settings.recovery)] {
         place.at(key).not_negative(value)?;
     }
+    Ok(())
+}
+
+fn check_untangling(file: &SceneFile, place: &Place) -> Result<(), Problem> {
+    let settings = &file.untangle;
+    let gamma = place.at("gamma").positive(settings.gamma)?;
+    if gamma >= 1.0 {
+        return place.at("gamma").fail(format!("{gamma}; expected a number below 1"));
+    }
+    place.at("red-green-separation").not_negative(settings.red_green_separation)?;
+    place.at("tear-stiffening").positive(settings.tear_stiffening)?;
     Ok(())
 }
 
@@ -252,21 +265,10 @@ fn mesh_cloth(
     place: &Place,
     remarks: &mut Vec<String>,
 ) -> Result<(Cloth, Option<UvMap>), Problem> {
-    let units = match &table.units {
-        None => None,
-        Some(word) => match LengthUnit::from_name(word) {
-            Some(unit) => Some(unit),
-            None => return place.at("units").fail(format!("{word}; expected mm, cm, dm or m")),
-        },
-    };
-    let options = ReadOptions { units, keep_source: KeepSource::Forget, ..ReadOptions::default() };
+    let options = read_options(table.units.as_deref(), place)?;
     let wrong = |error: String| Problem { path: place.at("mesh").0, text: error };
     let mesh = mesh::read(path, &options).map_err(|error| wrong(error.to_string()))?;
-    let input = GarmentInput {
-        length_unit: mesh.conversion.unit.in_metres(),
-        ..GarmentInput::new(&mesh.mesh, mesh.uv.as_ref())
-    };
-    let garment = Garment::build(&input, &GarmentDescription::default()).map_err(|error| wrong(error.to_string()))?;
+    let garment = garment_file::build_garment(path, &mesh).map_err(|error| wrong(error.to_string()))?;
     remarks.push(format!("{name}: {} vertices, rest shape: {:?}", mesh.mesh.positions.len(), garment.rest_source));
     let edges = garment.topology.edges();
     let creases = garment.creases.iter().map(|crease| (edges[crease.edge.index()], crease.rest_angle)).collect();
@@ -290,6 +292,17 @@ fn mesh_cloth(
         ..Cloth::new(name, mesh.mesh)
     };
     Ok((cloth, uv))
+}
+
+pub(super) fn read_options(units: Option<&str>, place: &Place) -> Result<ReadOptions, Problem> {
+    let units = match units {
+        None => None,
+        Some(word) => match LengthUnit::from_name(word) {
+            Some(unit) => Some(unit),
+            None => return place.at("units").fail(format!("{word}; expected mm, cm, dm or m")),
+        },
+    };
+    Ok(ReadOptions { units, keep_source: KeepSource::Forget, ..ReadOptions::default() })
 }
 
 /// Stitch lines, and line segments between vertices that no triangle joins.
@@ -372,49 +385,7 @@ fn pins(table: &PinTable, cloth: &mut Cloth, first_vertex: usize, place: &Place)
     }))
 }
 
-fn body(table: &BodyTable, index: usize, place: &Place) -> Result<Body, Problem> {
-    let mut shapes = Vec::new();
-    if table.plane.is_some() {
-        shapes.push(Shape::Plane);
-    }
-    if let Some(sphere) = table.sphere {
-        shapes.push(Shape::Sphere { radius: place.at("sphere").at("radius").positive(sphere.radius)? });
-    }
-    if let Some(cuboid) = table.cuboid {
-        for size in cuboid.size {
-            place.at("box").at("size").positive(size)?;
-        }
-        shapes.push(Shape::Box { half: DVec3::from_array(cuboid.size) * 0.5 });
-    }
-    if let Some(rod) = table.capsule {
-        let place = place.at("capsule");
-        let half_length = 0.5 * place.at("height").positive(rod.height)?;
-        shapes.push(Shape::Capsule { radius: place.at("radius").positive(rod.radius)?, half_length });
-    }
-    if let Some(rod) = table.cylinder {
-        let place = place.at("cylinder");
-        let half_height = 0.5 * place.at("height").positive(rod.height)?;
-        shapes.push(Shape::Cylinder { radius: place.at("radius").positive(rod.radius)?, half_height });
-    }
-    let [shape] = shapes[..] else {
-        return place.fail("expected exactly one of plane, sphere, box, capsule and cylinder");
-    };
-    if !(table.friction.is_finite() && table.friction >= 0.0) {
-        return place.at("friction").fail(format!("{}; expected a number of at least 0", table.friction));
-    }
-    place.at("position").finite(&table.position)?;
-    place.at("rotation").finite(&table.rotation)?;
-    let motion = if table.keys.is_empty() {
-        let position = DVec3::from_array(table.position);
-        Keyframes::new(vec![Keyframe { time: 0.0, position, rotation: turn(table.rotation) }])
-    } else {
-        keyframes(&table.keys, &place.at("keys"))?
-    };
-    let name = table.name.clone().unwrap_or_else(|| format!("body {index}"));
-    Ok(Body::solid(name, shape, motion, table.friction))
-}
-
-fn keyframes(keys: &[KeyTable], place: &Place) -> Result<Keyframes, Problem> {
+pub(super) fn keyframes(keys: &[KeyTable], place: &Place) -> Result<Keyframes, Problem> {
     for (index, key) in keys.iter().enumerate() {
         let place = place.at(index);
         place.at("time").finite(&[key.time])?;
@@ -433,7 +404,7 @@ fn keyframes(keys: &[KeyTable], place: &Place) -> Result<Keyframes, Problem> {
 }
 
 /// Turns about x, then y, then z.
-fn turn(degrees: [f64; 3]) -> DQuat {
+pub(super) fn turn(degrees: [f64; 3]) -> DQuat {
     let [x, y, z] = degrees.map(f64::to_radians);
     DQuat::from_rotation_z(z) * DQuat::from_rotation_y(y) * DQuat::from_rotation_x(x)
 }

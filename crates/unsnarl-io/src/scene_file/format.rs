@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use unsnarl::contact::ContactSettings;
-use unsnarl::settings::{DynamicsSettings, TimeSettings};
+use unsnarl::settings::{DynamicsSettings, TimeSettings, UntangleSettings};
 
 /// A scene: cloth, bodies, forces and how long to simulate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -25,6 +25,9 @@ pub struct SceneFile {
     /// How cloth keeps apart.
     #[serde(default)]
     pub collision: ContactSettings,
+    /// What is done about cloth that crosses.
+    #[serde(default)]
+    pub untangle: UntangleSettings,
     /// Settings of the engine.
     #[serde(default)]
     pub settings: SettingsTable,
@@ -207,7 +210,7 @@ pub struct KeyTable {
     pub rotation: [f64; 3],
 }
 
-/// An obstacle: exactly one of `plane`, `sphere`, `box`, `capsule` and `cylinder`.
+/// An obstacle: exactly one of `plane`, `sphere`, `box`, `capsule`, `cylinder`, `mesh` and `sequence`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct BodyTable {
@@ -224,6 +227,21 @@ pub struct BodyTable {
     pub capsule: Option<RodTable>,
     /// A cylinder along its own y with flat ends.
     pub cylinder: Option<RodTable>,
+    /// A mesh file, relative to the scene file; open or closed.
+    pub mesh: Option<String>,
+    /// A clip of animation of the mesh file, which must be a glTF character.
+    pub clip: Option<String>,
+    /// When the clip begins, seconds of the scene.
+    pub clip_start: f64,
+    /// How fast it plays.
+    pub clip_speed: f64,
+    /// A mesh file per frame.
+    pub sequence: Option<SequenceTable>,
+    /// Length unit of the mesh files: mm, cm, dm or m.
+    pub units: Option<String>,
+    /// Distance that a mesh asks for, metres; cloth keeps the mean of this and its own thickness.
+    #[schemars(range(min = 0.0))]
+    pub thickness: f64,
     /// Where it is.
     pub position: [f64; 3],
     /// Turns about x, then y, then z, degrees.
@@ -244,12 +262,36 @@ impl Default for BodyTable {
             cuboid: None,
             capsule: None,
             cylinder: None,
+            mesh: None,
+            clip: None,
+            clip_start: 0.0,
+            clip_speed: 1.0,
+            sequence: None,
+            units: None,
+            thickness: 0.001,
             position: [0.0; 3],
             rotation: [0.0; 3],
             keys: Vec::new(),
             friction: 0.5,
         }
     }
+}
+
+/// Mesh files that follow each other, all with the same triangles.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct SequenceTable {
+    /// Their names, relative to the scene file, with `{}` for the number.
+    pub files: String,
+    /// The first number.
+    pub first: u32,
+    /// The last number.
+    pub last: u32,
+    /// Files per second.
+    pub frame_rate: f64,
+    /// When the first one is reached, seconds of the scene.
+    #[serde(default)]
+    pub start: f64,
 }
 
 /// A half space has no numbers of its own.

@@ -4,6 +4,7 @@
 //! Unknown keys are errors. `--set path=value` changes go through the same checks.
 //! Does not: write anything.
 
+mod body;
 mod build;
 pub mod format;
 mod lines;

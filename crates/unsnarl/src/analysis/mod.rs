@@ -30,7 +30,7 @@ use unsnarl_geometry::intersection::{find_crossing_pairs, triangle_box, triangle
 use unsnarl_geometry::{DVec3, Topology, VertexId};
 
 /// Memory that is kept between analyses of one assembly. Dropping it changes no result.
-#[derive(Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Workspace {
     tree: Option<Bvh>,
 }

@@ -133,6 +133,7 @@ pub fn finish(start: &Start, resolved: Proposal, settings: &DynamicsSettings, wo
         rest_shapes: state.rest_shapes.clone(),
         rest_angles: state.rest_angles.clone(),
         hinge_stiffness: state.hinge_stiffness.clone(),
+        pulls: state.pulls.clone(),
         previous,
     }
 }

@@ -13,6 +13,7 @@ mod nearest;
 pub mod pinch;
 mod remedy;
 mod repulsive_icm;
+pub mod shortening;
 mod sim_prev;
 pub mod tearing;
 mod uir;
