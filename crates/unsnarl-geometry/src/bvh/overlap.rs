@@ -205,7 +205,7 @@ fn pairs_in_leaf<S: Simd>(simd: S, leaf: &Leaf, visit: &mut impl FnMut(usize, us
     }
 }
 
-/// The items of each leaf that meet the other leaf at all, then those of the one against all of the other.
+/// The items of each leaf that meet the other leaf at all, then each of the fewer against all of the more.
 #[inline(always)]
 fn pairs_of_leaves<S: Simd>(
     simd: S,
@@ -219,20 +219,32 @@ fn pairs_of_leaves<S: Simd>(
         return;
     }
     let their_lanes = theirs.meeting(simd, our_bounds);
-    if their_lanes == 0 {
-        return;
+    if our_lanes.count_ones() <= their_lanes.count_ones() {
+        lanes_against_leaf(simd, (ours, our_lanes), theirs, labels, visit);
+    } else {
+        lanes_against_leaf(simd, (theirs, their_lanes), ours, labels, &mut |their, our| visit(our, their));
     }
-    for lane in lanes_of(our_lanes) {
-        let met = theirs.meeting(simd, &ours.lane(lane)) & their_lanes;
+}
+
+#[inline(always)]
+fn lanes_against_leaf<S: Simd>(
+    simd: S,
+    (few, lanes): (&Leaf, u32),
+    many: &Leaf,
+    labels: Labels,
+    visit: &mut impl FnMut(usize, usize),
+) {
+    for lane in lanes_of(lanes) {
+        let met = many.meeting(simd, &few.lane(lane));
         if met == 0 {
             continue;
         }
         let passed_over = match labels {
-            Labels::OfOneTree => theirs.sharing(simd, ours, lane),
+            Labels::OfOneTree => many.sharing(simd, few, lane),
             Labels::OfTwoTrees => 0,
         };
         for other in lanes_of(met & !passed_over) {
-            visit(ours.item(lane), theirs.item(other));
+            visit(few.item(lane), many.item(other));
         }
     }
 }
