@@ -24,6 +24,7 @@ const QUERY_RUNS: usize = 7;
 const THREADS: usize = 2;
 const STROKE_COUNT: usize = 100;
 const QUERY_COUNT: usize = 2_000_000;
+const ERROR_SAMPLES: usize = 3_000;
 
 fn main() {
     let parts: Vec<String> = std::env::args().skip(1).collect();
@@ -110,7 +111,7 @@ fn compare(name: &str, mesh: &TriMesh, across: u32) {
     let peak = peak_of_own_build(&file, settings.spacing);
     let random_ns = query_nanoseconds(&level_set, &random);
     let coherent_ns = query_nanoseconds(&level_set, &coherent);
-    let error = largest_error(mesh, &level_set, 20_000);
+    let error = largest_error(mesh, &level_set, ERROR_SAMPLES);
     let megabytes = level_set.memory_bytes() as f64 * 1e-6;
     let ns = |seconds: f64| seconds * 1e9 / QUERY_COUNT as f64;
     println!(

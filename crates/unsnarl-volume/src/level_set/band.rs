@@ -218,6 +218,9 @@ impl Corrected {
 impl Corrected {
     /// Marks the blocks that have a sample within the half width (squared, in samples) of a sample of this one.
     fn reach_out(&mut self, local: [usize; 3], width: usize, reach_squared: f64) {
+        if self.beside == EVERY_BLOCK_BESIDE {
+            return;
+        }
         let away = local.map(|c| [((c + 1) * (c + 1)) as f64, 0.0, ((width - c) * (width - c)) as f64]);
         for z in 0..3 {
             for y in (0..3).filter(|&y| away[2][z] + away[1][y] < reach_squared) {
@@ -236,6 +239,9 @@ impl Corrected {
         })
     }
 }
+
+/// All 27 bits.
+const EVERY_BLOCK_BESIDE: u32 = (1 << 27) - 1;
 
 struct Slope {
     /// Whether a neighbour has the other sign.

@@ -26,6 +26,15 @@ pub(super) fn trilinear(corners: &[f32; 8], fraction: DVec3) -> (f64, DVec3) {
     (low + z * (high - low), gradient)
 }
 
+/// The largest whole number below a number within [`COORDINATE_LIMIT`]; 0 for what is no number.
+///
+/// A comparison instead of a call: processors without a rounding instruction leave `f64::floor` to the C library.
+#[inline]
+fn floor(number: f64) -> i32 {
+    let toward_zero = number as i32;
+    toward_zero - i32::from(f64::from(toward_zero) > number)
+}
+
 /// Where a ray meets the surface.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RayHit {
@@ -199,8 +208,7 @@ impl LevelSet {
     fn locate(&self, point: DVec3) -> Place {
         let limit = DVec3::splat(f64::from(COORDINATE_LIMIT) - 2.0);
         let at = self.frame.in_samples(point).clamp(-limit, limit);
-        let floor = at.floor();
-        let base = [floor.x as i32, floor.y as i32, floor.z as i32];
+        let base = [at.x, at.y, at.z].map(floor);
         let grid = &self.grid;
         let width = grid.width().samples();
         let (block, local) = grid.split(base);
@@ -231,16 +239,34 @@ impl LevelSet {
         }
     }
 
+    /// Looks up each block of the cell once: two for a cell that crosses one face, as nearly all do.
     fn corners_across_blocks(&self, base: [i32; 3]) -> [f32; 8] {
         let grid = &self.grid;
-        let near = base.map(|c| grid.width().split(c));
-        let far = base.map(|c| grid.width().split(c + 1));
+        let width = grid.width();
+        let (block, local) = grid.split(base);
+        let crosses = local.map(|c| c + 1 == width.samples());
+        let crossed = usize::from(crosses[0]) | usize::from(crosses[1]) << 1 | usize::from(crosses[2]) << 2;
+        let mut states = [BlockState::Uniform(Side::Outside); 8];
+        let mut corner = crossed;
+        loop {
+            states[corner] = grid.state([0, 1, 2].map(|axis| block[axis] + (corner >> axis & 1) as i32));
+            if corner == 0 {
+                break;
+            }
+            corner = (corner - 1) & crossed;
+        }
+        let strides = [1, width.samples(), width.samples() * width.samples()];
+        let places = [0, 1, 2].map(|axis| {
+            let far = if crosses[axis] { 0 } else { local[axis] + 1 };
+            [local[axis] * strides[axis], far * strides[axis]]
+        });
         let mut corners = [0.0; 8];
         for (corner, value) in corners.iter_mut().enumerate() {
-            let at = [0, 1, 2].map(|axis| if corner >> axis & 1 == 0 { near[axis] } else { far[axis] });
-            *value = match grid.state(at.map(|(block, _)| block)) {
+            *value = match states[corner & crossed] {
                 BlockState::Uniform(side) => grid.background().on(side),
-                BlockState::Stored(slot) => grid.block(slot)[grid.width().place(at.map(|(_, local)| local))],
+                BlockState::Stored(slot) => {
+                    grid.block(slot)[places[0][corner & 1] + places[1][corner >> 1 & 1] + places[2][corner >> 2]]
+                }
             };
         }
         corners

@@ -90,15 +90,18 @@ impl LevelSet {
                 .with_min_len(4)
                 .map(|&slot| {
                     let first = self.grid.blocks()[slot.index()].map(|b| width.first_sample(b));
-                    let samples = self.grid.block(slot).iter().enumerate();
-                    let value = |(place, &value): (usize, &f32)| {
-                        let local = width.local(place);
-                        let sample = [0, 1, 2].map(|axis| first[axis] + local[axis] as i32);
-                        let by = outward / count * stroke.hat(frame.position(sample));
-                        // Beyond the band nothing is known, so nothing is moved.
-                        if value.abs() >= edge { value } else { (value - by as f32).clamp(-edge, edge) }
-                    };
-                    samples.map(value).collect()
+                    let side = width.samples();
+                    let mut samples = self.grid.block(slot).to_vec();
+                    for (number, row) in samples.chunks_exact_mut(side).enumerate() {
+                        let start = [first[0], first[1] + (number % side) as i32, first[2] + (number / side) as i32];
+                        for (x, value) in row.iter_mut().enumerate().filter(|(_, value)| value.abs() < edge) {
+                            // Beyond the band nothing is known, so nothing is moved.
+                            let sample = [start[0] + x as i32, start[1], start[2]];
+                            let by = outward / count * stroke.hat(frame.position(sample));
+                            *value = (*value - by as f32).clamp(-edge, edge);
+                        }
+                    }
+                    samples
                 })
                 .collect();
             for (slot, samples) in slots.into_iter().zip(pressed) {

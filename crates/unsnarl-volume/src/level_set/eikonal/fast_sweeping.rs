@@ -28,6 +28,15 @@ pub enum Order {
     Front,
 }
 
+/// Which samples of a block a front starts from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Start {
+    /// All: nothing was tried yet.
+    Everywhere,
+    /// Those at its faces: the others have settled, and news comes from the neighbours only.
+    Faces,
+}
+
 /// Lowers distances in the given blocks until they settle or `rounds` are over; nothing rises, signs stay.
 ///
 /// Blocks not listed are boundary values.
@@ -43,13 +52,14 @@ pub fn sweep(
     let mut number_of: FxHashMap<u32, usize> = FxHashMap::default();
     number_of.extend(slots.iter().enumerate().map(|(number, slot)| (slot.0, number)));
     let tolerance = spacing as f32 * if order == Order::Front { 2e-2 } else { 1e-4 };
-    for _ in 0..rounds {
+    for round in 0..rounds {
+        let start = if round == 0 { Start::Everywhere } else { Start::Faces };
         let swept: Vec<Option<Vec<f32>>> = waiting
             .par_iter()
             .with_min_len(4)
             .map_init(
                 || BlockSweep::new(grid, spacing),
-                |sweep, &number| sweep.run(grid, slots[number], (number, known), order),
+                |sweep, &number| sweep.run(grid, slots[number], (number, known), (order, start)),
             )
             .collect();
         let mut touched = Vec::new();
@@ -126,7 +136,7 @@ impl BlockSweep {
         grid: &BlockGrid<f32>,
         slot: BlockSlot,
         (number, known): (usize, Known<'_>),
-        order: Order,
+        (order, start): (Order, Start),
     ) -> Option<Vec<f32>> {
         self.halo.load(grid, grid.blocks()[slot.index()]);
         let values = self.halo.values();
@@ -155,7 +165,7 @@ impl BlockSweep {
         }
         let changed = match order {
             Order::Sweeps => self.sweep_all(strides),
-            Order::Front => self.advance_front(strides),
+            Order::Front => self.advance_front(strides, start),
         };
         changed.then(|| self.signed_block())
     }
@@ -172,13 +182,20 @@ impl BlockSweep {
         changed
     }
 
-    /// Tries every free sample once, then those beside a sample that was lowered, until none is left.
-    fn advance_front(&mut self, strides: [usize; 3]) -> bool {
+    /// Tries every free sample once, then those that a lowered neighbour may lower further, until none is left.
+    fn advance_front(&mut self, strides: [usize; 3], start: Start) -> bool {
         let mut changed = false;
         self.front.clear();
+        let last = self.width - 1;
         for row_number in 0..self.width * self.width {
-            let row = self.halo.place([0, row_number % self.width, row_number / self.width]);
-            self.front.extend((row..row + self.width).filter(|&place| self.free[place]).map(|place| place as u32));
+            let [y, z] = [row_number % self.width, row_number / self.width];
+            let row = self.halo.place([0, y, z]);
+            let within = start == Start::Faces && ![0, last].contains(&y) && ![0, last].contains(&z);
+            let step = if within { last } else { 1 };
+            for place in (row..=row + last).step_by(step).filter(|&place| self.free[place]) {
+                self.queued[place] = true;
+                self.front.push(place as u32);
+            }
         }
         while !self.front.is_empty() {
             for &place in &self.front {
@@ -188,9 +205,11 @@ impl BlockSweep {
                     continue;
                 }
                 changed = true;
+                let helps_above = self.distances[place] + LEAST_GAIN * self.spacing;
                 for stride in strides {
                     for neighbor in [place - stride, place + stride] {
-                        if self.free[neighbor] && !self.queued[neighbor] {
+                        let helped = self.free[neighbor] && self.distances[neighbor] > helps_above;
+                        if helped && !self.queued[neighbor] {
                             self.queued[neighbor] = true;
                             self.next_front.push(neighbor as u32);
                         }
@@ -238,6 +257,9 @@ impl BlockSweep {
     }
 }
 
+/// No sample is nearer to its smallest neighbour than this, in samples: just below the root of a third.
+const LEAST_GAIN: f32 = 0.577;
+
 /// Lowers a sample to what its neighbours allow; whether that changed it by more than a ten-thousandth of a sample.
 #[inline]
 fn lower(distances: &mut [f32], place: usize, strides: [usize; 3], spacing: f32) -> bool {
@@ -247,8 +269,7 @@ fn lower(distances: &mut [f32], place: usize, strides: [usize; 3], spacing: f32)
     });
     let here = distances[place];
     let least = nearest[0].min(nearest[1]).min(nearest[2]);
-    // No update can gain less than the spacing over the root of three.
-    if least + 0.577 * spacing >= here {
+    if least + LEAST_GAIN * spacing >= here {
         return false;
     }
     let reached = godunov(nearest, spacing);
