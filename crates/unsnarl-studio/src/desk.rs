@@ -23,8 +23,16 @@ use unsnarl_io::mesh::{self, Format, MeshFile};
 /// Frames closer than this are not sent.
 const SHORTEST_BREAK: Duration = Duration::from_millis(25);
 
-/// The methods that the page offers: name in commands, name for people.
-const METHODS: [(&str, &str, FixMethod); 1] = [("auto", "Automatic", FixMethod::Auto)];
+/// The methods that the page offers, with their names for people.
+const METHODS: [(FixMethod, &str); 7] = [
+    (FixMethod::Auto, "Automatic"),
+    (FixMethod::Esef, "Edge shortening (ESEF)"),
+    (FixMethod::Gia, "Attraction of regions (GIA)"),
+    (FixMethod::Icm, "Contour minimisation (ICM)"),
+    (FixMethod::RepulsiveIcm, "Repulsive ICM"),
+    (FixMethod::Uir, "Unified pipeline (UIR)"),
+    (FixMethod::SimPrev, "Earlier methods together"),
+];
 
 /// What one tab works on.
 pub struct Desk {
@@ -221,7 +229,8 @@ impl Desk {
         let made: Vec<_> = samples::cases()
             .map(|case| json!({ "name": case.name, "about": case.about, "family": case.family.heading() }))
             .collect();
-        let methods: Vec<_> = METHODS.iter().map(|(name, label, _)| json!({ "name": name, "label": label })).collect();
+        let methods: Vec<_> =
+            METHODS.iter().map(|(method, label)| json!({ "name": method.name(), "label": label })).collect();
         self.send(
             Packet::new("welcome")
                 .field("version", env!("CARGO_PKG_VERSION"))
@@ -325,7 +334,7 @@ fn relative(error: &dyn std::fmt::Display, found: &Path, path: &str) -> String {
 
 fn settings(method: Option<&str>) -> Result<FixSettings, Trouble> {
     let name = method.unwrap_or("auto");
-    let known = METHODS.iter().find(|(own, _, _)| *own == name);
-    let &(_, _, method) = known.ok_or_else(|| Trouble::Refusal(format!("no method is called {name:.40}")))?;
+    let known = METHODS.iter().find(|(own, _)| own.name() == name);
+    let &(method, _) = known.ok_or_else(|| Trouble::Refusal(format!("no method is called {name:.40}")))?;
     Ok(FixSettings { method, ..FixSettings::default() })
 }

@@ -1,4 +1,7 @@
 //! Opening: from the bytes of files, or from a made sample, to the parts that a workpiece is made of.
+//!
+//! A garment of the folder comes with its sidecar (`NAME.garment.toml`), where there is one: rest shapes and pins.
+//! Uploaded files and samples have none.
 
 use crate::folder::{Folder, PathError};
 use std::path::Path;
@@ -6,10 +9,11 @@ use thiserror::Error;
 use unsnarl::analysis::{Assembly, PartKind};
 use unsnarl::model::{Cloth, Model, Rest, RestAngles};
 use unsnarl::samples::{self, Cut, Recipe};
-use unsnarl::scene::garment::{Garment, GarmentDescription, GarmentInput, RestChoice};
+use unsnarl::scene::garment::{Garment, GarmentDescription, RestChoice};
 use unsnarl::state::State;
 use unsnarl_geometry::{DVec3, TriMesh, TriangleId};
 use unsnarl_io::cache::{Cache, CacheError};
+use unsnarl_io::garment_file::{self, GarmentFile};
 use unsnarl_io::mesh::{self, Format, Labels, MeshFile, ReadOptions, Severity};
 
 /// The most triangles that the studio opens, all parts together.
@@ -70,9 +74,11 @@ pub struct Opened {
 struct AtRest {
     shapes: RestChoice,
     angles: RestAngles,
+    /// What is written beside the first garment; it goes before `shapes`.
+    sidecar: Option<GarmentFile>,
 }
 
-const AS_LOADED: AtRest = AtRest { shapes: RestChoice::Auto, angles: RestAngles::AsLoaded };
+const AS_LOADED: AtRest = AtRest { shapes: RestChoice::Auto, angles: RestAngles::AsLoaded, sidecar: None };
 
 /// A file of the folder.
 pub fn from_folder(folder: &Folder, path: &str, body: Option<&str>) -> Result<Opened, OpenError> {
@@ -82,7 +88,20 @@ pub fn from_folder(folder: &Folder, path: &str, body: Option<&str>) -> Result<Op
         files.push(read(body, folder.read(body)?, &mut remarks)?);
     }
     let names = [Some(path), body].into_iter().flatten().map(str::to_owned).collect();
-    join(files, names, 1, AS_LOADED, remarks)
+    join(files, names, 1, &AtRest { sidecar: sidecar(folder, path)?, ..AS_LOADED }, remarks)
+}
+
+/// The sidecar of a garment of the folder.
+fn sidecar(folder: &Folder, mesh: &str) -> Result<Option<GarmentFile>, OpenError> {
+    let path = garment_file::sidecar_path(Path::new(mesh)).display().to_string();
+    let bytes = match folder.read(&path) {
+        Ok(bytes) => bytes,
+        Err(PathError::Unreadable(_, error)) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    let unusable = |line: String| OpenError::Unusable(line);
+    let text = String::from_utf8(bytes).map_err(|_| unusable(format!("{path}: not a text file; expected TOML")))?;
+    garment_file::parse(&path, &text).map(Some).map_err(|error| unusable(error.to_string()))
 }
 
 /// An uploaded file.
@@ -90,7 +109,7 @@ pub fn from_upload(name: &str, bytes: Vec<u8>) -> Result<Opened, OpenError> {
     let name = name.rsplit(['/', '\\']).next().unwrap_or(name);
     let mut remarks = Vec::new();
     let file = read(name, bytes, &mut remarks)?;
-    join(vec![file], vec![name.to_owned()], 1, AS_LOADED, remarks)
+    join(vec![file], vec![name.to_owned()], 1, &AS_LOADED, remarks)
 }
 
 /// A made sample.
@@ -104,8 +123,8 @@ pub fn from_sample(name: &str, resolution: Option<usize>) -> Result<Opened, Open
     };
     let mut file = MeshFile::new(sample.mesh, Some(sample.uv));
     file.groups = groups;
-    let flat = AtRest { shapes: RestChoice::Panels { scale: 1.0 }, angles: RestAngles::Flat };
-    join(vec![file], vec![format!("{name}.obj")], 1, flat, Vec::new())
+    let flat = AtRest { shapes: RestChoice::Panels { scale: 1.0 }, angles: RestAngles::Flat, sidecar: None };
+    join(vec![file], vec![format!("{name}.obj")], 1, &flat, Vec::new())
 }
 
 /// The cloth of a simulation cache, at its first frame.
@@ -131,7 +150,7 @@ pub fn from_cache(name: &str, cache: &Cache) -> Result<Opened, OpenError> {
         names.push(piece.name.clone());
     }
     let garment_count = files.len();
-    let mut opened = join(files, names, garment_count, AS_LOADED, Vec::new())?;
+    let mut opened = join(files, names, garment_count, &AS_LOADED, Vec::new())?;
     opened.name = name.to_owned();
     Ok(opened)
 }
@@ -158,7 +177,7 @@ fn join(
     files: Vec<MeshFile>,
     names: Vec<String>,
     garment_count: usize,
-    at_rest: AtRest,
+    at_rest: &AtRest,
     remarks: Vec<String>,
 ) -> Result<Opened, OpenError> {
     let name = names.join(" + ");
@@ -173,14 +192,20 @@ fn join(
     });
     let assembly = Assembly::new(parts).map_err(|error| unusable(&error))?;
     let mut cloths = Vec::new();
-    for (file, name) in files.iter().zip(&names).take(garment_count) {
-        let mut input = GarmentInput::new(&file.mesh, file.uv.as_ref());
-        input.length_unit = file.conversion.unit.in_metres();
-        let description = GarmentDescription { rest: at_rest.shapes, ..GarmentDescription::default() };
-        let garment = Garment::build(&input, &description).map_err(|error| unusable(&error))?;
+    for (index, (file, name)) in files.iter().zip(&names).take(garment_count).enumerate() {
+        let garment = match at_rest.sidecar.as_ref().filter(|_| index == 0) {
+            Some(sidecar) => {
+                sidecar.build(Path::new(name), file).map_err(|error| OpenError::Unusable(error.to_string()))
+            }
+            None => {
+                let description = GarmentDescription { rest: at_rest.shapes, ..GarmentDescription::default() };
+                Garment::build(&garment_file::garment_input(file), &description).map_err(|error| unusable(&error))
+            }
+        }?;
         let mut cloth = Cloth::new(name.clone(), file.mesh.clone());
         cloth.rest = Rest::Shapes(garment.rest_shapes);
         cloth.rest_angles = at_rest.angles.clone();
+        cloth.pins = garment.pins;
         cloths.push(cloth);
     }
     let (model, state) = Model::build(&cloths).map_err(|error| unusable(&error))?;
@@ -198,5 +223,33 @@ impl Opened {
             "" => part.name.clone(),
             label => label.to_owned(),
         }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use unsnarl_geometry::VertexId;
+
+    const SQUARE: &str = "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nf 1 2 3\nf 1 3 4\n";
+
+    fn opened(sidecar: &str) -> Result<Opened, OpenError> {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("a.obj"), SQUARE).unwrap();
+        std::fs::write(folder.path().join("a.garment.toml"), sidecar).unwrap();
+        from_folder(&Folder::open(folder.path()).unwrap(), "a.obj", None)
+    }
+
+    #[test]
+    fn the_sidecar_of_a_garment_pins_its_vertices() {
+        let pinned = opened("[[pin]]\nvertices = [2, 0]\n").unwrap();
+        assert_eq!(pinned.model.pins, [VertexId(0), VertexId(2)]);
+    }
+
+    #[test]
+    fn a_wrong_sidecar_is_refused_by_name_and_line() {
+        let error = opened("\n[[pin]]\nvertices = [9]\n").err().unwrap().to_string();
+        assert!(error.starts_with("a.garment.toml:2: "), "{error}");
     }
 }

@@ -135,6 +135,27 @@ fn the_spline_goes_through_the_samples_and_has_the_gradient_it_claims() {
 }
 
 #[test]
+fn second_derivatives_of_the_spline_do_not_jump_between_cells_and_blocks() {
+    let frame = Frame { origin: DVec3::ZERO, spacing: 0.05 };
+    let bounds = Aabb { min: DVec3::splat(-2.0), max: DVec3::splat(2.0) };
+    let shape = &shapes()[1];
+    let body = LevelSet::from_distance(shape.distance, bounds, frame, BlockWidth::new(6).unwrap(), 0.25);
+    let spline = body.spline();
+    let mut random = Random(14);
+    for number in 0..1500 {
+        let (mut point, _, _) = (shape.surface)(TAU * random.next(), TAU * random.next());
+        let axis = number % 3;
+        // On the face between two cells; every sixth such face is one between blocks.
+        point[axis] = 0.05 * (point[axis] / 0.05).round();
+        let step = 1e-9 * DVec3::from_array([0, 1, 2].map(|other| f64::from(u8::from(other == axis))));
+        let [below, above] = [spline.second_order(point - step), spline.second_order(point + step)];
+        let jump = (above.hessian - below.hessian).to_cols_array().iter().fold(0.0_f64, |most, c| most.max(c.abs()));
+        // Curvatures are up to 2; third derivatives times the step are below 1e-6.
+        assert!(jump < 1e-5, "{point}: {jump}");
+    }
+}
+
+#[test]
 fn closest_points_lie_on_the_surface_straight_below() {
     for shape in shapes() {
         let frame = Frame { origin: DVec3::ZERO, spacing: 0.02 };

@@ -6,6 +6,7 @@ import { LineMaterial } from "three/examples/jsm/lines/LineMaterial.js";
 import { LineSegments2 } from "three/examples/jsm/lines/LineSegments2.js";
 import { LineSegmentsGeometry } from "three/examples/jsm/lines/LineSegmentsGeometry.js";
 import { PALETTES, type Theme, contourColour } from "./colours";
+import { Flight } from "./flight";
 import type { Frame, Opened } from "./messages";
 
 const VERTEX_SHADER = `
@@ -73,7 +74,7 @@ export class View3d {
   private bounds = new THREE.Box3(new THREE.Vector3(-1, -1, -1), new THREE.Vector3(1, 1, 1));
   private frame: Frame | null = null;
   private selected: number | null = null;
-  private flight: { from: THREE.Vector3; to: THREE.Vector3; eyeFrom: THREE.Vector3; eyeTo: THREE.Vector3; start: number } | null = null;
+  private flight: Flight | null = null;
   private theme: Theme = "light";
   private look: Look3d = { wireframe: true, colours: true, xray: false, contours: true, section: "off", sectionShare: 0.5 };
   clothVertexCount = 0;
@@ -310,7 +311,11 @@ export class View3d {
       this.camera.position.copy(eye);
       this.controls.update();
     } else {
-      this.flight = { from: this.controls.target.clone(), to: center, eyeFrom: this.camera.position.clone(), eyeTo: eye, start: performance.now() };
+      const [from, eyeFrom] = [this.controls.target.clone(), this.camera.position.clone()];
+      this.flight = new Flight((share) => {
+        this.controls.target.lerpVectors(from, center, share);
+        this.camera.position.lerpVectors(eyeFrom, eye, share);
+      });
     }
     this.invalidate();
   }
@@ -324,13 +329,7 @@ export class View3d {
 
   /** Called before drawing; says whether the camera still moves. */
   update(): boolean {
-    if (this.flight) {
-      const share = Math.min((performance.now() - this.flight.start) / 350, 1);
-      const eased = share * share * (3 - 2 * share);
-      this.controls.target.lerpVectors(this.flight.from, this.flight.to, eased);
-      this.camera.position.lerpVectors(this.flight.eyeFrom, this.flight.eyeTo, eased);
-      if (share === 1) this.flight = null;
-    }
+    if (this.flight && !this.flight.advance()) this.flight = null;
     const moved = this.controls.update();
     return moved || this.flight !== null;
   }

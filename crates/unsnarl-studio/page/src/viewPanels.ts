@@ -5,6 +5,7 @@ import { LineMaterial } from "three/examples/jsm/lines/LineMaterial.js";
 import { LineSegments2 } from "three/examples/jsm/lines/LineSegments2.js";
 import { LineSegmentsGeometry } from "three/examples/jsm/lines/LineSegmentsGeometry.js";
 import { PALETTES, type Theme, contourColour } from "./colours";
+import { Flight } from "./flight";
 import type { Frame, Opened } from "./messages";
 import { distanceToSegment } from "./view3d";
 
@@ -24,7 +25,7 @@ export class ViewPanels {
   private center = new THREE.Vector2();
   private perPixel = 0.01;
   private readonly outlineMaterial = new THREE.LineBasicMaterial({ transparent: true, opacity: 0.16 });
-  private flight: { center: THREE.Vector2; to: THREE.Vector2; scale: number; scaleTo: number; start: number } | null = null;
+  private flight: Flight | null = null;
 
   constructor(private readonly element: HTMLElement, private readonly invalidate: () => void) {
     let last: { x: number; y: number } | null = null;
@@ -208,8 +209,13 @@ export class ViewPanels {
     const size = box.getSize(new THREE.Vector2());
     const to = box.getCenter(new THREE.Vector2());
     const scaleTo = Math.max((margin * size.x) / this.width, (margin * size.y) / this.height, 1e-9);
-    if (animated) this.flight = { center: this.center.clone(), to, scale: this.perPixel, scaleTo, start: performance.now() };
-    else [this.center, this.perPixel] = [to, scaleTo];
+    const [from, scale] = [this.center.clone(), this.perPixel];
+    const place = (share: number) => {
+      this.center.lerpVectors(from, to, share);
+      this.perPixel = scale * (scaleTo / scale) ** share;
+    };
+    if (animated) this.flight = new Flight(place);
+    else place(1);
     this.invalidate();
   }
 
@@ -221,13 +227,7 @@ export class ViewPanels {
   }
 
   update(): boolean {
-    if (this.flight) {
-      const share = Math.min((performance.now() - this.flight.start) / 350, 1);
-      const eased = share * share * (3 - 2 * share);
-      this.center.lerpVectors(this.flight.center, this.flight.to, eased);
-      this.perPixel = this.flight.scale * (this.flight.scaleTo / this.flight.scale) ** eased;
-      if (share === 1) this.flight = null;
-    }
+    if (this.flight && !this.flight.advance()) this.flight = null;
     const [w, h] = [(this.width * this.perPixel) / 2, (this.height * this.perPixel) / 2];
     this.camera.left = this.center.x - w;
     this.camera.right = this.center.x + w;

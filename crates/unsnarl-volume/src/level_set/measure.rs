@@ -12,7 +12,8 @@ pub struct Measures {
     pub volume: f64,
     /// The area of the surface, square metres.
     pub area: f64,
-    /// The number of separate surfaces.
+    /// The number of separate closed surfaces; a hollow counts as one, and so does a pocket of a tunnel that is narrower
+    /// than a sample elsewhere.
     pub components: usize,
 }
 
