@@ -6,14 +6,15 @@ Run with --unsnarl PATH. With --long the whole scenes are simulated (minutes eac
 import argparse
 import json
 import pathlib
-import struct
 import subprocess
 import sys
 import tempfile
-import zlib
 
 import ipctk
 import numpy
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "support"))
+from cache_file import read  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Scene, changes for the short version.
@@ -26,20 +27,6 @@ SCENES = [
     ("skirt_on_body", ["scene.frames=3"]),
     ("five_layers_on_body", ["scene.frames=4"] + [f"cloth.{k}.sheet.cells=[12,14]" for k in range(5)]),
 ]
-
-
-def read(path):
-    """The sections of a cache file; see docs/cache.md."""
-    data = path.read_bytes()
-    magic, version, count, check, _ = struct.unpack_from("<8sIIII", data)
-    assert magic == b"UNSNARL\0" and version == 1 and zlib.crc32(data[24:24 + 48 * count]) == check, path
-    arrays = {}
-    for k in range(count):
-        name, kind, width, start, length, check, _ = struct.unpack_from("<16sIIQQII", data, 24 + 48 * k)
-        assert zlib.crc32(data[start:start + length]) == check, path
-        numbers = numpy.frombuffer(data, dtype="<f8" if kind == 1 else "<u4", count=length // (8 if kind == 1 else 4), offset=start)
-        arrays[name.rstrip(b"\0").decode()] = numbers.reshape(-1, width)
-    return arrays
 
 
 def clean_frames(cache):
