@@ -20,6 +20,8 @@ pub struct StepReport {
     pub red_vertices: usize,
     /// Edges that the untangler shortens or gives back.
     pub pulls: usize,
+    /// Vertices that bodies pinch and carry.
+    pub pinched: usize,
     /// The largest stretch of a triangle at the end, over all directions; 1 is unstretched.
     pub largest_stretch: f64,
 }
@@ -43,6 +45,8 @@ pub struct FrameReport {
     pub tangled_steps: u32,
     /// Edges that the untangler shortens or gives back in the last step.
     pub pulls: usize,
+    /// Vertices that bodies pinched and carried in the last step.
+    pub pinched: usize,
     /// Pairs of closed triangles that meet at the end of the frame, cloth with cloth or with bodies.
     pub intersecting_triangle_pairs: usize,
     /// Contours at the end of the frame, by type.
@@ -106,6 +110,7 @@ impl FrameReport {
         self.collision.add(&step.collision);
         self.tangled_steps += u32::from(step.contours > 0);
         self.pulls = step.pulls;
+        self.pinched = step.pinched;
         self.largest_stretch = step.largest_stretch;
     }
 }

@@ -3,6 +3,7 @@
 //! Scene files, `--set path=value` and the published schema are derived from these types.
 
 use crate::contact::ContactSettings;
+use crate::untangle::pinch::PinchSettings;
 use crate::untangle::{ClassicSettings, Method};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -35,6 +36,10 @@ pub struct UntangleSettings {
     pub tear_stiffening: f64,
     /// What only the methods without history have.
     pub classic: ClassicSettings,
+    /// Whether cloth that bodies pinch sticks to them.
+    pub flypaper: Flypaper,
+    /// When cloth counts as pinched.
+    pub pinch: PinchSettings,
 }
 
 impl Default for UntangleSettings {
@@ -45,8 +50,21 @@ impl Default for UntangleSettings {
             red_green_separation: 0.1,
             tear_stiffening: 30.0,
             classic: ClassicSettings::default(),
+            flypaper: Flypaper::On,
+            pinch: PinchSettings::default(),
         }
     }
+}
+
+/// Whether cloth that bodies pinch sticks to them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Flypaper {
+    /// It does: it rests when they rest, and moves by the mean of their motions.
+    #[default]
+    On,
+    /// It is left to contact, which cannot satisfy both sides.
+    Off,
 }
 
 /// How time is cut into steps.

@@ -18,6 +18,8 @@ use crate::scene::environment::Environment;
 use crate::settings::Settings;
 use crate::state::State;
 use crate::step::{Stage, Workspace, largest_stretch, step};
+use crate::untangle::flypaper::FlypaperWeights;
+use crate::untangle::pinch::BodyMeshes;
 use crate::untangle::shortening;
 
 /// All that does not change while time goes on.
@@ -37,6 +39,9 @@ pub struct World {
     pub(crate) assembly: Assembly,
     /// The size of the mesh at every vertex of the assembly, metres.
     pub(crate) sizes: Vec<f64>,
+    /// How much each surface counts for cloth that several pinch.
+    pub flypaper_weights: FlypaperWeights,
+    pub(crate) body_meshes: BodyMeshes,
 }
 
 /// Vertices that move together on rails.
@@ -75,7 +80,20 @@ impl World {
             .map(|(body, mesh)| (body.name.clone(), PartKind::Body, mesh.positions.len(), mesh.triangles.as_slice()));
         let assembly = Assembly::new(cloth.chain(solid))?;
         let sizes = shortening::mesh_sizes(&model, assembly.topology().vertex_count());
-        Ok(Self { model, environment, bodies, surfaces, handles, contact, assembly, sizes })
+        let body_meshes = BodyMeshes::new(bodies.iter().map(|body| body.name.as_str()).zip(surfaces.meshes()))?;
+        let flypaper_weights = FlypaperWeights::default();
+        Ok(Self {
+            model,
+            environment,
+            bodies,
+            surfaces,
+            handles,
+            contact,
+            assembly,
+            sizes,
+            flypaper_weights,
+            body_meshes,
+        })
     }
 
     /// Cloth and the surfaces of all bodies, part by part.

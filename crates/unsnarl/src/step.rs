@@ -5,18 +5,19 @@
 use crate::analysis::{self, Tangle};
 use crate::bodies::{self, Moved};
 use crate::contact::{self, CollisionMethod, ContactReport, Part, Proposal, Resolved};
-use crate::dynamics::{self, Start};
+use crate::dynamics::{self, Hold, Start};
 use crate::geometry::ccd::Motion;
 use crate::geometry::{DVec3, VertexId};
 use crate::model::Model;
 use crate::report::StepReport;
 use crate::rest_shape::principal_stretches;
-use crate::settings::Settings;
+use crate::settings::{Flypaper, Settings};
 use crate::simulation::World;
 use crate::state::State;
 use crate::untangle::esef::Pull;
+use crate::untangle::pinch::{self, PinchWorkspace};
 use crate::untangle::shortening::{self, Shortening};
-use crate::untangle::{self, Method, Remedy, Situation};
+use crate::untangle::{self, Method, Remedy, Situation, flypaper};
 use rayon::prelude::*;
 use std::borrow::Cow;
 
@@ -48,6 +49,8 @@ pub struct Workspace {
     pub analysis: analysis::Workspace,
     /// Memory of contact.
     pub contact: contact::Workspace,
+    /// Memory of the search for pinches.
+    pub pinch: PinchWorkspace,
 }
 
 /// Takes one step. `observe` hears of every stage as it ends.
@@ -65,11 +68,16 @@ pub fn step(
     observe(Stage::Bodies);
     let positions = [state.positions.as_slice(), &surfaces[0]].concat();
     let tangle = tangle(world, &positions, settings, &mut workspace.analysis);
+    let contours = tangle.contours.len();
     observe(Stage::Analysis);
+    let pinched = stuck(world, &state.positions, &surfaces, settings, &mut workspace.pinch);
+    let held: Vec<VertexId> = pinched.iter().map(|hold| hold.0).collect();
+    let tangle = pinch::without_pinched(world.assembly.topology(), tangle, &held);
     let Shortening { remedy, pulls } = remedy(world, state, &positions, &tangle, length, settings);
     let treated = treated(state, &remedy, pulls);
     let state = &*treated;
     let mut guidance = remedy.guidance.clone();
+    guidance.holds.extend(&pinched);
     guidance.holds.extend(world.guidance(state.time + length).holds);
     observe(Stage::Untangle);
     let start = Start { model, state, environment: &world.environment, step: length };
@@ -104,9 +112,10 @@ pub fn step(
         dynamics: proposed.report,
         contacts,
         collision,
-        contours: tangle.contours.len(),
+        contours,
         red_vertices: tangle.colours.red_vertices.len(),
         pulls: state.pulls.len(),
+        pinched: pinched.len(),
         largest_stretch: 0.0,
     };
     let next = dynamics::finish(&start, proposed, &settings.dynamics, &mut workspace.dynamics);
@@ -146,6 +155,23 @@ fn remedy(
     };
     let remedy = untangle::plan(untangle.method, &situation, &untangle.classic).remedy;
     Shortening { remedy, pulls: state.pulls.clone() }
+}
+
+/// The vertices that bodies pinch, and where they carry them.
+fn stuck(
+    world: &World,
+    cloth: &[DVec3],
+    [start, end]: &[Vec<DVec3>; 2],
+    settings: &Settings,
+    memory: &mut PinchWorkspace,
+) -> Vec<(VertexId, Hold)> {
+    if settings.untangle.flypaper == Flypaper::Off || start.is_empty() {
+        return Vec::new();
+    }
+    let meshes = &world.body_meshes;
+    let tangle = meshes.analyze(start, memory);
+    let pinches = pinch::find(meshes, start, &tangle, cloth, &settings.untangle.pinch);
+    flypaper::goals(meshes, [start, end], cloth, &pinches, &world.flypaper_weights)
 }
 
 /// The state with the rest shapes and stiffnesses that the remedy asks for.

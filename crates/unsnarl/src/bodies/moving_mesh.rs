@@ -1,6 +1,7 @@
 //! A mesh that moves: positions of all vertices at key times, straight lines between, and a motion on rails on top.
 //!
-//! Guarantees: at a key time the positions are those of the key; before the first and after the last it keeps its shape.
+//! Guarantees: at a key time the positions are those of the key; before the first and after the last it keeps its shape, and
+//! between two equal keys it rests to the last bit.
 
 use super::keyframes::Keyframes;
 use crate::geometry::DVec3;
@@ -86,7 +87,7 @@ impl MovingMesh {
             Some(next) => {
                 let share = (time - before.time) / (next.time - before.time);
                 let pairs = before.positions.iter().zip(&next.positions);
-                pairs.map(|(from, to)| place(from.lerp(*to, share))).collect()
+                pairs.map(|(&from, &to)| place(from + (to - from) * share)).collect()
             }
         }
     }

@@ -11,6 +11,7 @@
 
 use super::method::{crossing_triangles, cut_off_by, cut_off_by_both, triangles_at};
 use super::nearest::{NearestPoint, NearestTriangle};
+use crate::analysis::colour::colour;
 use crate::analysis::{self, Assembly, PartKind, Tangle, TangledContour, Trace};
 use rayon::prelude::*;
 use schemars::JsonSchema;
@@ -51,7 +52,7 @@ pub struct BodyMeshes {
 }
 
 /// Memory that is kept between steps. Dropping it changes no result.
-#[derive(Default)]
+#[derive(Clone, Debug, Default)]
 pub struct PinchWorkspace {
     analysis: analysis::Workspace,
 }
@@ -102,6 +103,23 @@ pub fn find(
     held.dedup();
     let triangles = |group: &[(VertexId, TriangleId)]| group.iter().map(|entry| entry.1).collect();
     held.chunk_by(|a, b| a.0 == b.0).map(|group| Pinch { vertex: group[0].0, triangles: triangles(group) }).collect()
+}
+
+/// A tangle without the contours that run through pinched vertices or cut them off: bodies keep making them anew, so nothing
+/// can undo them before the bodies let go.
+pub fn without_pinched(topology: &Topology, tangle: Tangle, pinched: &[VertexId]) -> Tangle {
+    let is_pinched = |vertex: &VertexId| pinched.binary_search(vertex).is_ok();
+    let is_free = |tangled: &TangledContour| {
+        let crossing = tangled.contour.segments.iter().flatten().flat_map(|&triangle| topology.triangle(triangle));
+        let cut_off = tangled.regions.cuts.iter().flat_map(|cut| cut.smaller_by_count.iter().copied());
+        !crossing.chain(cut_off).any(|vertex| is_pinched(&vertex))
+    };
+    if pinched.is_empty() || tangle.contours.iter().all(is_free) {
+        return tangle;
+    }
+    let contours: Vec<TangledContour> = tangle.contours.into_iter().filter(is_free).collect();
+    let colours = colour(topology, &contours);
+    Tangle { contours, colours }
 }
 
 /// The triangles on one side of a contour: what it cuts off there, and what it runs through.

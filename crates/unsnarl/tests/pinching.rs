@@ -1,0 +1,154 @@
+//! Cloth between the arms of one body that closes through itself, waits and opens again.
+
+#![allow(clippy::unwrap_used)]
+
+use unsnarl::bodies::keyframes::Keyframes;
+use unsnarl::bodies::moving_mesh::{MeshKey, MovingMesh};
+use unsnarl::bodies::{Body, Form};
+use unsnarl::geometry::{DVec3, TriMesh, VertexId};
+use unsnarl::model::{Cloth, Model};
+use unsnarl::scene::environment::Environment;
+use unsnarl::settings::{Flypaper, Settings};
+use unsnarl::simulation::{Flow, Simulation, World};
+use unsnarl::untangle::Method;
+use unsnarl::untangle::pinch::{self, BodyMeshes, PinchSettings, PinchWorkspace};
+
+const FRAME: f64 = 1.0 / 24.0;
+/// Closing until here, seconds, then at rest.
+const CLOSED: f64 = 0.5;
+/// At rest until here, then opening for half a second.
+const OPENING: f64 = 1.0;
+
+/// A closed tube with eight-sided sections around a polyline in the plane z = 0.
+fn tube(line: &[DVec3], radius: f64) -> TriMesh {
+    const SIDES: u32 = 8;
+    let last = line.len() - 1;
+    let mut mesh = TriMesh::default();
+    for at in 0..=last {
+        let along = (line[(at + 1).min(last)] - line[at.max(1) - 1]).normalize();
+        let side = along.cross(DVec3::Z);
+        for corner in 0..SIDES {
+            let angle = (f64::from(corner) + 0.3) / f64::from(SIDES) * std::f64::consts::TAU;
+            mesh.positions.push(line[at] + (side * angle.cos() + DVec3::Z * angle.sin()) * radius);
+        }
+    }
+    for at in 0..last as u32 {
+        for corner in 0..SIDES {
+            let [a, b] = [SIDES * at + corner, SIDES * at + (corner + 1) % SIDES];
+            mesh.triangles.extend([[a, a + SIDES, b + SIDES], [a, b + SIDES, b]]);
+        }
+    }
+    let end = SIDES * last as u32;
+    mesh.triangles.extend((1..SIDES - 1).map(|corner| [0, corner, corner + 1]));
+    mesh.triangles.extend((1..SIDES - 1).map(|corner| [end, end + corner + 1, end + corner]));
+    mesh
+}
+
+/// Two arms on a common foot; at 0 they stand apart, at 1 their upper parts have passed through each other.
+fn tweezers(closed: f64) -> TriMesh {
+    let arm = |side: f64| {
+        (0..16).map(move |at| {
+            let up = f64::from(at) / 15.0;
+            DVec3::new(side * (0.2 - closed * 0.17 * up), up, 0.0113 * side * up)
+        })
+    };
+    let mut line: Vec<DVec3> = arm(-1.0).collect();
+    line.reverse();
+    line.extend((1..8).map(|at| {
+        let angle = std::f64::consts::PI * f64::from(at) / 8.0;
+        DVec3::new(-0.2 * angle.cos(), -0.2 * angle.sin(), 0.0)
+    }));
+    line.extend(arm(1.0));
+    tube(&line, 0.06)
+}
+
+fn body() -> Body {
+    let key = |time: f64, closed: f64| MeshKey { time, positions: tweezers(closed).positions };
+    let keys = vec![key(0.0, 0.0), key(CLOSED, 1.0), key(OPENING, 1.0), key(OPENING + 0.5, 0.0)];
+    let form = Form::Mesh(MovingMesh::new(tweezers(0.0).triangles, keys, Keyframes::fixed(DVec3::ZERO)).unwrap());
+    Body { name: "tweezers".into(), form, friction: 0.3, thickness: 1e-3 }
+}
+
+/// A curtain that hangs between the arms.
+fn curtain() -> Cloth {
+    let (columns, rows) = (10, 18);
+    let mut mesh = TriMesh::default();
+    for row in 0..=rows {
+        for column in 0..=columns {
+            let (x, y) = (f64::from(column) / f64::from(columns), f64::from(row) / f64::from(rows));
+            mesh.positions.push(DVec3::new(0.011 * (7.0 * x).sin(), 0.35 + 0.85 * y, 0.4 * x - 0.2));
+        }
+    }
+    for row in 0..rows {
+        for column in 0..columns {
+            let corner = row * (columns + 1) + column;
+            let above = corner + columns + 1;
+            mesh.triangles.extend([[corner, corner + 1, above], [corner + 1, above + 1, above]]);
+        }
+    }
+    let mut cloth = Cloth::new("curtain", mesh);
+    cloth.pins = (rows * (columns + 1)..(rows + 1) * (columns + 1)).map(VertexId).collect();
+    cloth
+}
+
+/// What a whole run showed.
+#[derive(Debug, Default)]
+struct Run {
+    /// Most pinched vertices at a time.
+    most_pinched: usize,
+    /// Greatest speed of a pinched vertex while the body rests, m/s.
+    fastest_at_rest: f64,
+    /// Greatest speed of any vertex from the start of closing to the start of opening, m/s.
+    fastest: f64,
+    /// Pairs of triangles that meet at the end.
+    pairs_at_end: usize,
+}
+
+fn run(flypaper: Flypaper, method: Method) -> Run {
+    let (model, state) = Model::build(&[curtain()]).unwrap();
+    let environment = Environment { gravity: DVec3::new(0.0, -9.81, 0.0), ..Environment::NOTHING };
+    let world = World::new(model, environment, vec![body()], Vec::new()).unwrap();
+    let mut settings = Settings::default();
+    settings.untangle.method = method;
+    settings.untangle.flypaper = flypaper;
+    let mut simulation = Simulation::new(world, state, settings);
+    let meshes = BodyMeshes::new([("tweezers", &tweezers(0.0))]).unwrap();
+    let mut workspace = PinchWorkspace::default();
+    let mut seen = Run::default();
+    for _ in 0..(2.5 / FRAME) as usize {
+        let start = simulation.state.positions.clone();
+        let surface = simulation.world.surfaces.positions_at(&simulation.world.bodies, simulation.state.time);
+        let tangle = meshes.analyze(&surface, &mut workspace);
+        let pinches = pinch::find(&meshes, &surface, &tangle, &start, &PinchSettings::default());
+        let rests = simulation.state.time > CLOSED && simulation.state.time + FRAME < OPENING;
+        let closing = simulation.state.time < OPENING;
+        let report = simulation.advance(FRAME, &mut |_| Flow::GoOn).unwrap();
+        let speed = |vertex: usize| simulation.state.positions[vertex].distance(start[vertex]) / FRAME;
+        seen.most_pinched = seen.most_pinched.max(pinches.len());
+        if rests {
+            let fastest = pinches.iter().map(|pinch| speed(pinch.vertex.index())).fold(0.0, f64::max);
+            seen.fastest_at_rest = seen.fastest_at_rest.max(fastest);
+        }
+        if closing {
+            seen.fastest = seen.fastest.max((0..start.len()).map(speed).fold(0.0, f64::max));
+        }
+        seen.pairs_at_end = report.intersecting_triangle_pairs;
+    }
+    seen
+}
+
+#[test]
+fn pinched_cloth_rests_with_the_body_and_is_clean_after_release() {
+    let seen = run(Flypaper::On, Method::Auto);
+    assert!(seen.most_pinched > 3, "{seen:?}");
+    assert_eq!(seen.fastest_at_rest, 0.0, "{seen:?}");
+    assert!(seen.fastest < 2.0 * 0.34 + 0.1, "twice the body's speed and a little: {seen:?}");
+    assert_eq!(seen.pairs_at_end, 0, "{seen:?}");
+}
+
+/// The control: what flypapering and untangling are for.
+#[test]
+fn without_flypaper_and_untangling_pinched_cloth_flutters_while_the_body_rests() {
+    let seen = run(Flypaper::Off, Method::Off);
+    assert!(seen.fastest_at_rest > 1e-3, "{seen:?}");
+}
