@@ -218,6 +218,47 @@ test("dark, and a phone-wide window, fit and stay readable", async () => {
   await page.setViewportSize({ width: 1280, height: 720 });
 });
 
+test("another method can be chosen, and its run taken back", async () => {
+  await open("small.obj");
+  assert.ok((await page.locator("#method option").count()) >= 7);
+  await page.selectOption("#method", "icm");
+  await page.click("#untangle");
+  await page.waitForFunction(() => parseInt(document.getElementById("step-count").textContent) > 2, null, { timeout: 60000 });
+  if ((await data("activity")) === "untangling") await page.click("#untangle");
+  await page.waitForFunction(() => document.body.dataset.activity !== "untangling");
+  await page.keyboard.press("z");
+  await page.waitForFunction(() => document.body.dataset.activity === "idle" && document.body.dataset.verdict === "tangled");
+  await page.selectOption("#method", "auto");
+});
+
+test("a body beside the garment is shown, seen through, and counted as unsnarl check counts it", async () => {
+  const own = mkdtempSync(join(tmpdir(), "unsnarl-body-"));
+  const [sheet, body] = ["sheet.obj", "body.obj"].map((name) => join(own, name));
+  writeFileSync(sheet, sheetText(12));
+  writeFileSync(body, "v 0.5 0.45 0.4\nv 0.2 0.2 -0.5\nv 0.8 0.2 -0.5\nv 0.5 0.8 -0.5\nf 1 2 3\nf 1 3 4\nf 1 4 2\nf 2 4 3\n");
+  const beside = await startStudio(program, sheet, { body });
+  const tab = await browser.context.newPage();
+  try {
+    tab.on("pageerror", (error) => trouble.push(error.message));
+    await tab.goto(beside.link);
+    await shown(tab);
+    const run = spawnSync(program, ["check", sheet, "--body", body, "--json", "-"], { encoding: "utf8" });
+    const { OTHER: _, ...named } = JSON.parse(run.stdout).types;
+    const counts = await tab.evaluate(() => Object.fromEntries([...document.querySelectorAll("#totals .total")].map((total) => [total.dataset.type, Number(total.dataset.count)])));
+    assert.deepEqual(counts, named);
+    assert.equal(named.CLOSED, 1);
+    assert.match(await tab.textContent("#contours li[data-contour]"), /sheet.*body|body.*sheet/s);
+    await tab.screenshot({ path: join(pictures, "body.png") });
+    await tab.keyboard.press("x");
+    await tab.waitForTimeout(300);
+    await tab.screenshot({ path: join(pictures, "body-xray.png") });
+  } finally {
+    await tab.close();
+    await beside.stop();
+    rmSync(own, { recursive: true, force: true });
+  }
+});
+
 test("the page survives a restart of the studio", async () => {
   await open("closed.obj");
   const { port } = studio;
@@ -232,6 +273,18 @@ test("the page survives a restart of the studio", async () => {
 });
 
 test("nothing went wrong on the page", () => assert.deepEqual(trouble, []));
+
+/** A flat square of side 1 in cells, as OBJ. */
+function sheetText(cells) {
+  const lines = [];
+  for (let y = 0; y <= cells; y++) for (let x = 0; x <= cells; x++) lines.push(`v ${x / cells} ${y / cells} 0`);
+  for (let y = 0; y < cells; y++)
+    for (let x = 0; x < cells; x++) {
+      const at = 1 + x + y * (cells + 1);
+      lines.push(`f ${at} ${at + 1} ${at + cells + 2}`, `f ${at} ${at + cells + 2} ${at + cells + 1}`);
+    }
+  return `${lines.join("\n")}\n`;
+}
 
 /** The least contrast of text against its ground; runs on the page. */
 function leastContrast() {

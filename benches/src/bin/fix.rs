@@ -1,9 +1,11 @@
 //! Untangles made cases and prints what came of each:
-//! `cargo run --release -p unsnarl-benches --bin fix -- [CASE-PREFIX] [RESOLUTION] [SEEDS] [regular|irregular]`.
+//! `cargo run --release -p unsnarl-benches --bin fix -- [CASE-PREFIX] [RESOLUTION] [SEEDS] [regular|irregular] [METHOD]`.
 
+use std::sync::Arc;
 use std::time::Instant;
 use unsnarl::analysis::{self, Assembly, ContourKind, PartKind, Tangle};
-use unsnarl::fix::{self, Continue, FixSettings, Patient};
+use unsnarl::fix::report::Spread;
+use unsnarl::fix::{self, Continue, FixMethod, FixSettings, Patient};
 use unsnarl::model::{Cloth, Model, Rest};
 use unsnarl::samples::{self, Cut, Recipe};
 
@@ -15,19 +17,22 @@ fn main() {
     let number = |at: usize, usual: u64| arguments.get(at).and_then(|text| text.parse().ok()).unwrap_or(usual);
     let prefix = arguments.first().cloned().unwrap_or_default();
     let cut = if arguments.get(3).is_some_and(|text| text == "irregular") { Cut::Irregular } else { Cut::Regular };
+    let named = |method: &FixMethod| arguments.get(4).is_some_and(|text| text == method.name());
+    let method = FixMethod::ALL.into_iter().find(named).unwrap_or_default();
+    let settings = FixSettings { method, ..FixSettings::default() };
     let (mut clean, mut total) = (0, 0);
     for case in samples::cases().filter(|case| case.name.starts_with(&prefix)) {
         for seed in 0..number(2, 3) {
             let recipe = Recipe { resolution: number(1, 14) as usize, cut, seed };
             total += 1;
-            clean += usize::from(untangle(case, &recipe));
+            clean += usize::from(untangle(case, &recipe, &settings));
         }
     }
     println!("{clean} of {total} clean");
 }
 
 /// Untangles one case, prints a line, and says whether it came out clean.
-fn untangle(case: &samples::Case, recipe: &Recipe) -> bool {
+fn untangle(case: &samples::Case, recipe: &Recipe, settings: &FixSettings) -> bool {
     let sample = case.make(recipe);
     let mesh = &sample.mesh;
     let mut cloth = Cloth::new(case.name, mesh.clone());
@@ -39,16 +44,22 @@ fn untangle(case: &samples::Case, recipe: &Recipe) -> bool {
     let before = analysis::analyze(&assembly, &mesh.positions, &mut analysis::Workspace::default());
     let start = Instant::now();
     let patient = Patient { model, state, assembly, body_positions: Vec::new() };
-    let outcome = fix::untangle(patient, &FixSettings::default(), &mut |_| {
-        if start.elapsed().as_secs_f64() > SECONDS_PER_CASE { Continue::No } else { Continue::Yes }
+    let model = patient.model.clone();
+    let is_late = move || start.elapsed().as_secs_f64() > SECONDS_PER_CASE;
+    let outcome = fix::untangle_unless(patient, settings, Arc::new(is_late), &mut |_| {
+        if is_late() { Continue::No } else { Continue::Yes }
     });
+    let edges = Spread::of_edges(&model, &outcome.positions);
     let verdict = if outcome.verdict.is_clean() { "CLEAN" } else { "LEFT" };
     println!(
-        "{:<22} seed {:<3} {verdict:<5} {:>4} steps {:>6.2} s  {} -> {}",
+        "{:<22} seed {:<3} {verdict:<5} {:>4} steps {:>6.2} s  edges {:.2} {:.2}  retreats {}  {} -> {}",
         case.name,
         recipe.seed,
         outcome.steps,
         start.elapsed().as_secs_f64(),
+        edges.p01,
+        edges.p99,
+        outcome.resolvers.retreat,
         counts(&before),
         counts(&outcome.tangle)
     );

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Instant;
 use unsnarl::analysis::report::{CheckReport, Findings};
 use unsnarl::analysis::{self, Tangle, Verdict};
-use unsnarl::fix::{FixSettings, Patient, Untangling};
+use unsnarl::fix::{self, FixSettings, Patient, Untangling};
 use unsnarl::state::State;
 use unsnarl_geometry::{DVec3, TriangleId, VertexId};
 
@@ -30,8 +30,6 @@ pub struct Workpiece {
     pub stage_times: StageTimes,
     untangling: Untangling,
     settings: FixSettings,
-    calm_steps: usize,
-    stall: Stall,
     /// Steps since the last action began.
     run_steps: usize,
     look: Look,
@@ -59,28 +57,6 @@ pub enum Advance {
     Done,
     /// The most steps have been taken.
     GaveUp,
-}
-
-/// How long nothing has become better: fewer red triangles, or as many and shorter contours. As `unsnarl::fix` counts.
-#[derive(Default)]
-struct Stall {
-    least: Option<(usize, f64)>,
-    steps: usize,
-}
-
-impl Stall {
-    /// Returns for how many steps nothing has become better.
-    fn look(&mut self, tangle: &Tangle, positions: &[DVec3]) -> usize {
-        let length: f64 = tangle.contours.iter().map(|tangled| tangled.contour.length(positions)).sum();
-        let red = tangle.colours.red_triangles.len();
-        let better = |(least, shortest): (usize, f64)| red < least || (red == least && length < 0.98 * shortest);
-        if self.least.is_none_or(better) {
-            *self = Self { least: Some((red, length)), steps: 0 };
-        } else {
-            self.steps += 1;
-        }
-        self.steps
-    }
 }
 
 /// Milliseconds.
@@ -134,8 +110,6 @@ impl Workpiece {
             steps: 0,
             stage_times: StageTimes { analysis: analysis_time, untangling: 0.0 },
             settings,
-            calm_steps: 0,
-            stall: Stall::default(),
             run_steps: 0,
             look: Look::Fresh,
             pins: BTreeMap::new(),
@@ -180,7 +154,6 @@ impl Workpiece {
         let rest = &self.opened.state;
         let state = State::at_rest(positions, rest.rest_shapes.clone(), rest.rest_angles.clone());
         self.untangling = untangling(&self.opened, state, &self.settings);
-        self.calm_steps = 0;
         self.look = Look::Stale;
         self.apply_holds();
     }
@@ -237,32 +210,23 @@ impl Workpiece {
 
     fn progress(&mut self) -> Advance {
         if self.grip.is_some() {
-            self.calm_steps = 0;
-            self.stall = Stall::default();
+            self.untangling.start_again();
             return Advance::GoOn;
         }
         if self.run_steps >= self.settings.largest_step_count {
             return Advance::GaveUp;
         }
-        if !self.untangling.is_done(&self.tangle) {
-            self.calm_steps = 0;
-            let stalled = self.stall.look(&self.tangle, &self.untangling.all_positions()) > self.settings.patience;
-            if stalled && !self.untangling.strengthen() {
-                return Advance::GaveUp;
+        loop {
+            match self.untangling.judge(&self.tangle) {
+                fix::Advance::Step => return Advance::GoOn,
+                fix::Advance::Done => return Advance::Done,
+                fix::Advance::GaveUp => return Advance::GaveUp,
+                fix::Advance::LookAgain => {
+                    self.look = Look::Stale;
+                    self.analyze();
+                }
             }
-            if stalled {
-                self.stall.steps = 0;
-            }
-            return Advance::GoOn;
         }
-        if self.untangling.separate_touching() {
-            self.look = Look::Stale;
-            self.analyze();
-            return Advance::GoOn;
-        }
-        self.calm_steps += 1;
-        let is_relaxed = self.calm_steps > self.settings.relaxation_steps || self.steps == 0;
-        if is_relaxed { Advance::Done } else { Advance::GoOn }
     }
 
     fn move_cloth(&mut self) {
@@ -278,7 +242,7 @@ impl Workpiece {
     pub fn remember(&mut self) {
         self.future.clear();
         self.run_steps = 0;
-        self.stall = Stall::default();
+        self.untangling.start_again();
         self.past.push_back(self.snapshot());
         let size = size_of_val(self.positions()).max(1);
         while self.past.len() > MOST_UNDO_STEPS.min((MOST_UNDO_BYTES / size).max(1)) {
@@ -338,7 +302,6 @@ impl Workpiece {
             }
         }
         self.look = Look::Stale;
-        self.calm_steps = 0;
         self.apply_holds();
     }
 

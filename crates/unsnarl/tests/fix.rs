@@ -2,7 +2,9 @@
 
 #![allow(clippy::unwrap_used)]
 
+use std::sync::Arc;
 use unsnarl::analysis::{self, Assembly, ContourKind, PartKind};
+use unsnarl::fix::report::Spread;
 use unsnarl::fix::{self, Continue, FixSettings, Outcome, Patient};
 use unsnarl::geometry::{DVec3, TriMesh};
 use unsnarl::model::{Cloth, Model, Rest};
@@ -26,10 +28,9 @@ fn made(name: &str, cut: Cut) -> Sample {
 }
 
 #[test]
-fn the_seven_types_come_out_clean_but_for_an_irregular_cross() {
+fn the_seven_types_come_out_clean() {
     for name in ["closed", "eight", "cross", "ll", "bbii", "bibi", "bli"] {
-        let cuts: &[Cut] = if name == "cross" { &[Cut::Regular] } else { &[Cut::Regular, Cut::Irregular] };
-        for &cut in cuts {
+        for cut in [Cut::Regular, Cut::Irregular] {
             let sample = made(name, cut);
             let outcome = untangle(patient(name, &sample.mesh, Rest::Panels(sample.uv.clone())));
             assert!(outcome.verdict.is_clean(), "{name} {cut:?}: {} pairs are left", outcome.verdict.pairs.len());
@@ -88,9 +89,9 @@ fn what_merely_touches_is_moved_apart() {
 }
 
 /// Regression: the colours of an analysis with a body name elements that the cloth does not have, which ended in a
-/// panic. A tip that stands through a single triangle leaves nothing to pull: the run ends and says so.
+/// panic. A tip that stands through a single triangle leaves nothing to pull: the body's own sign brings cloth out.
 #[test]
-fn a_body_through_the_cloth_is_no_panic_and_no_false_certificate() {
+fn cloth_comes_off_the_tip_of_a_body() {
     let sample = samples::find("hanky").unwrap().make(&Recipe { resolution: 12, cut: Cut::Regular, seed: 0 });
     let (center, up) = (middle(&sample.mesh), normal(&sample.mesh));
     let size = sample.mesh.bounds().extent().max_element();
@@ -113,8 +114,36 @@ fn a_body_through_the_cloth_is_no_panic_and_no_false_certificate() {
     patient.assembly = Assembly::new([cloth, obstacle]).unwrap();
     patient.body_positions = body.positions;
     let outcome = untangle(patient);
-    assert!(outcome.steps > 0);
+    assert!(outcome.resolvers.body_push > 0 && outcome.steps > 0);
     assert_eq!(outcome.verdict.is_clean(), outcome.tangle.is_empty());
+}
+
+#[test]
+fn cloth_that_retreats_grows_back_to_its_size() {
+    for name in ["crossing-sheets", "bli"] {
+        let sample = made(name, Cut::Irregular);
+        let patient = patient(name, &sample.mesh, Rest::Panels(sample.uv.clone()));
+        let model = patient.model.clone();
+        let settings = FixSettings { method: Method::Retreat, ..FixSettings::default() };
+        let outcome = fix::untangle(patient, &settings, &mut |_| Continue::Yes);
+        assert!(outcome.verdict.is_clean(), "{name}");
+        assert_eq!((outcome.resolvers.retreat, outcome.resolvers.esef), (1, 0), "{name}");
+        let edges = Spread::of_edges(&model, &outcome.positions);
+        assert!(edges.p01 > 0.9 && edges.p99 < 1.1, "{name}: {edges:?}");
+    }
+}
+
+#[test]
+fn a_run_that_is_told_to_stop_within_a_step_moves_nothing_in_it() {
+    let sample = made("exploded-central", Cut::Regular);
+    let patient = patient("exploded", &sample.mesh, Rest::Panels(sample.uv.clone()));
+    let mut steps = 0;
+    let outcome = fix::untangle_unless(patient, &FixSettings::default(), Arc::new(|| true), &mut |_| {
+        steps += 1;
+        if steps > 1 { Continue::No } else { Continue::Yes }
+    });
+    assert!(!outcome.verdict.is_clean());
+    assert_eq!(outcome.positions, sample.mesh.positions);
 }
 
 fn middle(mesh: &TriMesh) -> DVec3 {

@@ -6,6 +6,7 @@ use crate::session::{Failure, Session};
 use clap::Args;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Instant;
 use unsnarl::analysis::report::{CheckReport, Findings};
 use unsnarl::analysis::{self, Tangle, Verdict};
@@ -14,7 +15,7 @@ use unsnarl::fix::{self, Continue, FixSettings, Outcome, Patient, Progress};
 use unsnarl::model::{Cloth, Model, Rest, RestAngles};
 use unsnarl::rest_shape::RestShape;
 use unsnarl::untangle::Method;
-use unsnarl_geometry::DVec3;
+use unsnarl_geometry::{DVec3, VertexId};
 use unsnarl_io::mesh::{self, Format, KeepSource, MeshFile, ReadOptions};
 
 /// Untangle garments and certify the result.
@@ -37,7 +38,7 @@ pub struct Flags {
     /// Rest shape: `auto` (the sidecar, or a rule), `uv` (panels in metres), `input`, or a mesh file with the same triangles
     #[arg(long, default_value = "auto", value_name = "CHOICE")]
     rest: String,
-    /// Who untangles: `auto`, `esef`, or a method without history: `gia`, `icm`, `repulsive-icm`, `uir`, `sim-prev`; `off`
+    /// Who untangles: `auto`, `esef`, `retreat`, or a method without history: `gia`, `icm`, `repulsive-icm`, `uir`, `sim-prev`; `off`
     #[arg(long, default_value = "auto", value_name = "NAME")]
     method: Method,
     /// Stop after this many seconds with the best so far
@@ -149,11 +150,16 @@ fn build_model(flags: &Flags, inputs: &Inputs) -> Result<(Model, unsnarl::state:
         }
     };
     let mut cloths = Vec::new();
+    let mut creases: Vec<([VertexId; 2], f64)> = Vec::new();
     for (index, file) in inputs.files.iter().enumerate().take(inputs.garment_count) {
         let part = &inputs.assembly.parts()[index];
         let garment = inputs.garment(index)?;
         let mut cloth = Cloth::new(part.name.clone(), file.mesh.clone());
         cloth.rest_angles = RestAngles::AsLoaded;
+        let in_model = |vertex: VertexId| VertexId::new(vertex.index() + part.vertices.start);
+        creases.extend(
+            garment.creases.iter().map(|crease| (garment.topology.edge(crease.edge).map(in_model), crease.rest_angle)),
+        );
         cloth.pins = garment.pins;
         cloth.rest = match (&rest_mesh, flags.rest.as_str()) {
             (Some(rest), path) => rest_of_mesh(rest, file, path)?,
@@ -166,7 +172,13 @@ fn build_model(flags: &Flags, inputs: &Inputs) -> Result<(Model, unsnarl::state:
         };
         cloths.push(cloth);
     }
-    Model::build(&cloths).map_err(Failure::input)
+    let (model, mut state) = Model::build(&cloths).map_err(Failure::input)?;
+    for ([a, b], rest_angle) in creases {
+        if let Some(hinge) = model.topology.find_edge(a, b).and_then(|edge| model.hinge_at(edge)) {
+            state.rest_angles[hinge] = rest_angle;
+        }
+    }
+    Ok((model, state))
 }
 
 fn rest_of_mesh(rest: &MeshFile, file: &MeshFile, path: &str) -> Result<Rest, Failure> {
@@ -196,7 +208,9 @@ fn untangle(
     let mut most_red = 0;
     let mut trouble = None;
     let settings = FixSettings { method: flags.method, ..FixSettings::default() };
-    let outcome = fix::untangle(patient, &settings, &mut |progress: &Progress| {
+    let most_seconds = flags.max_seconds;
+    let is_late = move || start.elapsed().as_secs_f64() > most_seconds;
+    let outcome = fix::untangle_unless(patient, &settings, Arc::new(is_late), &mut |progress: &Progress| {
         let red = progress.tangle.colours.red_triangles.len() as u64;
         most_red = most_red.max(red);
         bar.set_length(most_red);
@@ -210,8 +224,7 @@ fn untangle(
         if let Some(folder) = &flags.trace {
             trouble = write_step(folder, inputs, progress).err();
         }
-        let out_of_time = start.elapsed().as_secs_f64() > flags.max_seconds;
-        if out_of_time || trouble.is_some() { Continue::No } else { Continue::Yes }
+        if is_late() || trouble.is_some() { Continue::No } else { Continue::Yes }
     });
     bar.finish_and_clear();
     trouble.map_or(Ok(outcome), Err)

@@ -1,7 +1,8 @@
 //! The smallest distance between items, by branch and bound.
 
-use super::small_box::Leaf;
+use super::small_box::{Leaf, SmallBox};
 use super::{Branch, Bvh, Target};
+use crate::math::DVec3;
 
 /// The least so far, and the pair that has it.
 type Best = (f64, usize, usize);
@@ -30,6 +31,46 @@ impl Bvh {
             self.closest_between(left, right, &mut best, &mut distance_squared);
         }
         (best.1 != usize::MAX).then_some(best)
+    }
+
+    /// The item with the least `distance_squared(item)` from a point and that distance, or `None` when no item comes below
+    /// `limit_squared`. An item never lies closer than its box; of equal distances the first that is met wins.
+    pub fn closest_to(
+        &self,
+        point: DVec3,
+        limit_squared: f64,
+        mut distance_squared: impl FnMut(usize) -> f64,
+    ) -> Option<(f64, usize)> {
+        let point = point - self.origin;
+        let root = self.root()?;
+        let (mut best, mut found) = (limit_squared, None);
+        let mut stack = vec![(root.child, point_gap_squared(&root.bounds, point))];
+        while let Some((child, gap)) = stack.pop() {
+            if gap >= best {
+                continue;
+            }
+            match child.target() {
+                Target::Leaf(leaf) => {
+                    let leaf = &self.leaves[leaf];
+                    for (lane, item) in leaf.items() {
+                        if point_gap_squared(&leaf.lane(lane), point) >= best {
+                            continue;
+                        }
+                        let distance = distance_squared(item);
+                        if distance < best {
+                            (best, found) = (distance, Some(item));
+                        }
+                    }
+                }
+                Target::Node(node) => {
+                    let children =
+                        self.nodes[node].branches().map(|side| (side.child, point_gap_squared(&side.bounds, point)));
+                    let [left, right] = children;
+                    stack.extend(if left.1 <= right.1 { [right, left] } else { [left, right] });
+                }
+            }
+        }
+        found.map(|item| (best, item))
     }
 
     fn closest_between(
@@ -90,4 +131,11 @@ fn improve(
             *best = (found, a.min(b), a.max(b));
         }
     }
+}
+
+/// The squared distance of a point from a box, both relative to the tree's origin. Differences of numbers this near
+/// round by less than the box was rounded outward.
+fn point_gap_squared(bounds: &SmallBox, point: DVec3) -> f64 {
+    let bounds = bounds.to_aabb();
+    (bounds.min - point).max(point - bounds.max).max(DVec3::ZERO).length_squared()
 }

@@ -42,7 +42,7 @@ pub(super) fn merge(
         for collision in &found {
             progress = progress.max(zones.join(collision.stencil.vertices, report));
         }
-        if progress == Progress::None {
+        if progress == Progress::None || path.asks_to_stop() {
             break;
         }
         report.zone_rounds += 1;

@@ -24,7 +24,7 @@ pub(super) fn collide(
     let mut found = collisions(input, settings, path, Moved::All, workspace, report);
     report.collisions += found.len();
     for _ in 0..settings.impulse_rounds {
-        if found.is_empty() {
+        if found.is_empty() || path.asks_to_stop() {
             break;
         }
         report.impulse_rounds += 1;

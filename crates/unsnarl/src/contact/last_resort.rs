@@ -52,7 +52,7 @@ pub(super) fn slow_down(
             moved[at] = true;
             vertices.push(VertexId::new(at));
         }
-        if vertices.is_empty() {
+        if vertices.is_empty() || path.asks_to_stop() {
             break;
         }
         path.follow(&vertices);

@@ -126,7 +126,27 @@ pub fn resolve_observed(
     workspace: &mut Workspace,
     observe: &mut dyn FnMut(Part),
 ) -> Resolved {
-    let mut path = Path::new(input);
+    run(Path::new(input, &|| false), settings, workspace, observe)
+}
+
+/// As [`resolve`], but asks between rounds whether to stop. Once it is told to, nothing moves in this step: cloth that
+/// stays where it is crosses nothing new.
+pub fn resolve_unless(
+    input: &ContactInput,
+    settings: &ContactSettings,
+    workspace: &mut Workspace,
+    stop: &(dyn Fn() -> bool + Sync),
+) -> Resolved {
+    run(Path::new(input, stop), settings, workspace, &mut |_| {})
+}
+
+fn run(
+    mut path: Path,
+    settings: &ContactSettings,
+    workspace: &mut Workspace,
+    observe: &mut dyn FnMut(Part),
+) -> Resolved {
+    let input = path.input;
     let mut report = ContactReport::default();
     repulsion::repel(input, settings, &mut path, workspace, &mut report);
     observe(Part::Repulsion);
@@ -139,6 +159,9 @@ pub fn resolve_observed(
         last_resort::slow_down(input, settings, &mut path, left, workspace, &mut report);
     }
     observe(Part::Zones);
+    if path.is_stopped {
+        path.halt();
+    }
     path.finish(report)
 }
 
@@ -149,12 +172,30 @@ struct Path<'a> {
     end: Vec<DVec3>,
     /// Whether a vertex differs from what was proposed.
     changed: Vec<bool>,
+    stop: &'a (dyn Fn() -> bool + Sync),
+    is_stopped: bool,
 }
 
 impl<'a> Path<'a> {
-    fn new(input: &'a ContactInput<'a>) -> Self {
+    fn new(input: &'a ContactInput<'a>, stop: &'a (dyn Fn() -> bool + Sync)) -> Self {
         let velocities = input.start.iter().zip(input.end).map(|(&from, &to)| (to - from) / input.step).collect();
-        Self { input, velocities, end: input.end.to_vec(), changed: vec![false; input.end.len()] }
+        let changed = vec![false; input.end.len()];
+        Self { input, velocities, end: input.end.to_vec(), changed, stop, is_stopped: false }
+    }
+
+    /// Asks whether to stop; the answer is kept.
+    fn asks_to_stop(&mut self) -> bool {
+        self.is_stopped = self.is_stopped || (self.stop)();
+        self.is_stopped
+    }
+
+    /// Leaves every free vertex where the step began.
+    fn halt(&mut self) {
+        for vertex in (0..self.end.len()).filter(|&vertex| self.input.inverse_mass[vertex] > 0.0) {
+            self.velocities[vertex] = DVec3::ZERO;
+            self.end[vertex] = self.input.start[vertex];
+            self.changed[vertex] = true;
+        }
     }
 
     fn motion(&self) -> Motion<'_> {

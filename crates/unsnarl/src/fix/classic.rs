@@ -26,7 +26,7 @@ impl Untangling {
         let plan = plan(self.settings.method, &situation, &self.settings.classic);
         self.resolvers.gia += usize::from(plan.report.attracted > 0);
         self.resolvers.icm += usize::from(plan.report.pushed > 0);
-        self.advance(&plan.remedy, &tangle.colours.red_triangles);
+        self.advance(&plan.remedy);
     }
 
     /// Lets more cloth move; `false` if it has been tried often enough.

@@ -74,10 +74,26 @@ impl Spread {
             .filter_map(|(corners, shape)| principal_stretches(shape, corners.map(|corner| positions[corner.index()])))
             .map(|[largest, _]| largest)
             .collect();
-        stretches.sort_unstable_by(f64::total_cmp);
+        Self::of(&mut stretches)
+    }
+
+    /// The length of every side of a triangle over its length at rest.
+    pub fn of_edges(model: &Model, positions: &[DVec3]) -> Self {
+        let mut ratios = Vec::with_capacity(3 * model.rest_shapes.len());
+        for (corners, shape) in model.topology.triangles().iter().zip(&model.rest_shapes) {
+            for (side, rest) in shape.lengths().into_iter().enumerate() {
+                let [from, to] = [corners[side], corners[(side + 1) % 3]].map(|corner| positions[corner.index()]);
+                ratios.extend((rest > 0.0).then(|| from.distance(to) / rest));
+            }
+        }
+        Self::of(&mut ratios)
+    }
+
+    fn of(values: &mut [f64]) -> Self {
+        values.sort_unstable_by(f64::total_cmp);
         let at = |share: f64| {
-            let index = (share * (stretches.len().max(1) - 1) as f64).round() as usize;
-            stretches.get(index).copied().unwrap_or(1.0)
+            let index = (share * (values.len().max(1) - 1) as f64).round() as usize;
+            values.get(index).copied().unwrap_or(1.0)
         };
         Self { min: at(0.0), p01: at(0.01), p99: at(0.99), max: at(1.0) }
     }

@@ -17,6 +17,8 @@ pub struct FixSettings {
     pub red_green_separation: f64,
     /// Distance that cloth keeps in the end, metres.
     pub separation: f64,
+    /// Distance that cloth keeps from bodies when it is pushed out of them, metres.
+    pub body_separation: f64,
     /// Rings around a tangle that may move.
     pub rings: usize,
     /// Factor on bending stiffness around the loop vertex of a torn fold.
@@ -25,6 +27,10 @@ pub struct FixSettings {
     pub largest_move: f64,
     /// Steps of relaxation once everything is clean.
     pub relaxation_steps: usize,
+    /// Steps in which cloth grows back after a retreat, at most.
+    pub growth_steps: usize,
+    /// Cloth is at rest when nothing moves farther than this in a step, as a share of the mean edge.
+    pub stillness: f64,
     /// Steps without progress before a stronger measure is taken.
     pub patience: usize,
     /// Steps at most.
@@ -40,11 +46,14 @@ impl Default for FixSettings {
             gamma: 0.8,
             red_green_separation: 0.1,
             separation: 1e-4,
+            body_separation: 5e-4,
             rings: 4,
             tear_stiffening: 30.0,
             largest_move: 0.5,
-            relaxation_steps: 30,
-            patience: 60,
+            relaxation_steps: 80,
+            growth_steps: 200,
+            stillness: 1e-3,
+            patience: 25,
             largest_step_count: 2000,
         }
     }

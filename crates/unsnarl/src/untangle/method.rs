@@ -35,15 +35,26 @@ pub enum Method {
     SimPrev,
     /// Edge shortening with epsilon finessing, and tearing.
     Esef,
-    /// Whatever this program does best; at present edge shortening and tearing.
+    /// Cloth is smoothed until nothing crosses and grows back with contact on. Only where there is no history: in `fix`.
+    Retreat,
+    /// Whatever this program does best: edge shortening and tearing, and the retreat where they stall.
     #[default]
     Auto,
 }
 
 impl Method {
     /// All, in the order of their history.
-    pub const ALL: [Self; 8] =
-        [Self::Off, Self::Gia, Self::Icm, Self::RepulsiveIcm, Self::Uir, Self::SimPrev, Self::Esef, Self::Auto];
+    pub const ALL: [Self; 9] = [
+        Self::Off,
+        Self::Gia,
+        Self::Icm,
+        Self::RepulsiveIcm,
+        Self::Uir,
+        Self::SimPrev,
+        Self::Esef,
+        Self::Retreat,
+        Self::Auto,
+    ];
 
     /// Those that keep no history.
     pub const CLASSIC: [Self; 5] = [Self::Gia, Self::Icm, Self::RepulsiveIcm, Self::Uir, Self::SimPrev];
@@ -58,6 +69,7 @@ impl Method {
             Self::Uir => "uir",
             Self::SimPrev => "sim-prev",
             Self::Esef => "esef",
+            Self::Retreat => "retreat",
             Self::Auto => "auto",
         }
     }
@@ -70,7 +82,7 @@ impl Method {
 
 /// No method has this name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no untangler called {0}: choose off, gia, icm, repulsive-icm, uir, sim-prev, esef or auto")]
+#[error("there is no untangler called {0}: choose off, gia, icm, repulsive-icm, uir, sim-prev, esef, retreat or auto")]
 pub struct UnknownMethod(pub String);
 
 impl std::str::FromStr for Method {
@@ -165,7 +177,7 @@ pub fn plan(method: Method, situation: &Situation, settings: &ClassicSettings) -
             Method::RepulsiveIcm => repulsive_icm::treat(&mut draft, index),
             Method::Uir => uir::treat(&mut draft, index),
             Method::SimPrev => sim_prev::treat(&mut draft, index),
-            Method::Off | Method::Esef | Method::Auto => Scope::Out,
+            Method::Off | Method::Esef | Method::Retreat | Method::Auto => Scope::Out,
         };
         match scope {
             Scope::Treated => draft.report.treated += 1,

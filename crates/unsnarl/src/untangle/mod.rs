@@ -1,5 +1,7 @@
 //! Stage 4: what to do about what crosses. A [`crate::analysis::Tangle`] in, a [`Remedy`] out.
 
+pub mod body_push;
+pub mod body_surface;
 pub mod contour_gradient;
 mod crossing_groups;
 pub mod esef;
@@ -15,6 +17,7 @@ mod remedy;
 mod repulsive_icm;
 pub mod shortening;
 mod sim_prev;
+pub mod smoothing;
 pub mod tearing;
 mod uir;
 

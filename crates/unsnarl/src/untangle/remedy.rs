@@ -41,6 +41,8 @@ pub struct ColourRules {
     largest_separation: f64,
     /// More pairs that may cross, whatever their colours.
     groups: CrossingGroups,
+    /// Vertices from here on belong to bodies: their pairs have the usual rule.
+    first_body_vertex: Option<usize>,
 }
 
 impl ColourRules {
@@ -87,6 +89,15 @@ impl ColourRules {
         self.groups = groups;
     }
 
+    /// Gives pairs with an element of a body the usual rule; bodies' vertices begin at this index.
+    pub fn keep_usual_from(&mut self, first_body_vertex: usize) {
+        self.first_body_vertex = Some(first_body_vertex);
+    }
+
+    fn is_of_body(&self, vertex: VertexId) -> bool {
+        self.first_body_vertex.is_some_and(|first| vertex.index() >= first)
+    }
+
     /// Whether every pair has the usual rule.
     pub fn are_usual(&self) -> bool {
         self.red_vertices.is_empty() && self.omitted_triangles.is_empty() && self.groups.is_empty()
@@ -123,6 +134,11 @@ impl PairRules for ColourRules {
         }
         match pair {
             ElementPair::VertexTriangle(vertex, triangle) => {
+                if self.is_of_body(vertex)
+                    || self.triangles.get(triangle.index()).is_some_and(|corners| self.is_of_body(corners[0]))
+                {
+                    return Rule::Ordinary;
+                }
                 let omitted =
                     is_set(&self.omitted_vertices, vertex.index()) || is_set(&self.omitted_triangles, triangle.index());
                 let red = [is_set(&self.red_vertices, vertex.index()), is_set(&self.red_triangles, triangle.index())];
@@ -130,6 +146,9 @@ impl PairRules for ColourRules {
             }
             ElementPair::EdgeEdge(first, second) => {
                 let both = [first, second];
+                if both.iter().any(|edge| self.edges.get(edge.index()).is_some_and(|ends| self.is_of_body(ends[0]))) {
+                    return Rule::Ordinary;
+                }
                 let omitted = both.iter().any(|edge| is_set(&self.omitted_edges, edge.index()));
                 self.of(omitted, both.map(|edge| is_set(&self.red_edges, edge.index())), || {
                     self.separation_between(&self.edges[first.index()], &self.edges[second.index()])
