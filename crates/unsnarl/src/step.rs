@@ -15,7 +15,7 @@ use crate::settings::{Flypaper, Settings};
 use crate::simulation::World;
 use crate::state::State;
 use crate::untangle::esef::Pull;
-use crate::untangle::pinch::{self, PinchWorkspace};
+use crate::untangle::pinch;
 use crate::untangle::shortening::{self, Shortening};
 use crate::untangle::{self, Method, Remedy, Situation, flypaper};
 use rayon::prelude::*;
@@ -50,7 +50,7 @@ pub struct Workspace {
     /// Memory of contact.
     pub contact: contact::Workspace,
     /// Memory of the search for pinches.
-    pub pinch: PinchWorkspace,
+    pub pinch: analysis::Workspace,
 }
 
 /// Takes one step. `observe` hears of every stage as it ends.
@@ -163,13 +163,13 @@ fn stuck(
     cloth: &[DVec3],
     [start, end]: &[Vec<DVec3>; 2],
     settings: &Settings,
-    memory: &mut PinchWorkspace,
+    memory: &mut analysis::Workspace,
 ) -> Vec<(VertexId, Hold)> {
     if settings.untangle.flypaper == Flypaper::Off || start.is_empty() {
         return Vec::new();
     }
     let meshes = &world.body_meshes;
-    let tangle = meshes.analyze(start, memory);
+    let tangle = analysis::analyze(meshes.assembly(), start, memory);
     let pinches = pinch::find(meshes, start, &tangle, cloth, &settings.untangle.pinch);
     flypaper::goals(meshes, [start, end], cloth, &pinches, &world.flypaper_weights)
 }

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+use unsnarl::analysis;
 use unsnarl::bodies::keyframes::Keyframes;
 use unsnarl::bodies::moving_mesh::{MeshKey, MovingMesh};
 use unsnarl::bodies::{Body, Form};
@@ -11,7 +12,7 @@ use unsnarl::scene::environment::Environment;
 use unsnarl::settings::{Flypaper, Settings};
 use unsnarl::simulation::{Flow, Simulation, World};
 use unsnarl::untangle::Method;
-use unsnarl::untangle::pinch::{self, BodyMeshes, PinchSettings, PinchWorkspace};
+use unsnarl::untangle::pinch::{self, BodyMeshes, PinchSettings};
 
 const FRAME: f64 = 1.0 / 24.0;
 /// Closing until here, seconds, then at rest.
@@ -113,12 +114,12 @@ fn run(flypaper: Flypaper, method: Method) -> Run {
     settings.untangle.flypaper = flypaper;
     let mut simulation = Simulation::new(world, state, settings);
     let meshes = BodyMeshes::new([("tweezers", &tweezers(0.0))]).unwrap();
-    let mut workspace = PinchWorkspace::default();
+    let mut workspace = analysis::Workspace::default();
     let mut seen = Run::default();
     for _ in 0..(2.5 / FRAME) as usize {
         let start = simulation.state.positions.clone();
         let surface = simulation.world.surfaces.positions_at(&simulation.world.bodies, simulation.state.time);
-        let tangle = meshes.analyze(&surface, &mut workspace);
+        let tangle = analysis::analyze(meshes.assembly(), &surface, &mut workspace);
         let pinches = pinch::find(&meshes, &surface, &tangle, &start, &PinchSettings::default());
         let rests = simulation.state.time > CLOSED && simulation.state.time + FRAME < OPENING;
         let closing = simulation.state.time < OPENING;

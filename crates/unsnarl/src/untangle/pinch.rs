@@ -12,7 +12,7 @@
 use super::method::{crossing_triangles, cut_off_by, cut_off_by_both, triangles_at};
 use super::nearest::{NearestPoint, NearestTriangle};
 use crate::analysis::colour::colour;
-use crate::analysis::{self, Assembly, PartKind, Tangle, TangledContour, Trace};
+use crate::analysis::{Assembly, PartKind, Tangle, TangledContour, Trace};
 use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -51,12 +51,6 @@ pub struct BodyMeshes {
     assembly: Assembly,
 }
 
-/// Memory that is kept between steps. Dropping it changes no result.
-#[derive(Clone, Debug, Default)]
-pub struct PinchWorkspace {
-    analysis: analysis::Workspace,
-}
-
 impl BodyMeshes {
     /// Joins bodies, in order.
     pub fn new<'a>(bodies: impl IntoIterator<Item = (&'a str, &'a TriMesh)>) -> Result<Self, TopologyError> {
@@ -71,9 +65,9 @@ impl BodyMeshes {
         self.assembly.topology()
     }
 
-    /// Where bodies cross each other and themselves.
-    pub fn analyze(&self, positions: &[DVec3], workspace: &mut PinchWorkspace) -> Tangle {
-        analysis::analyze(&self.assembly, positions, &mut workspace.analysis)
+    /// The bodies as an analysis sees them: what it finds is where they cross each other and themselves.
+    pub fn assembly(&self) -> &Assembly {
+        &self.assembly
     }
 }
 

@@ -1,5 +1,6 @@
 use super::*;
-use crate::untangle::pinch::{self, PinchSettings, PinchWorkspace};
+use crate::analysis;
+use crate::untangle::pinch::{self, PinchSettings};
 use unsnarl_geometry::TriMesh;
 use unsnarl_geometry::math::DQuat;
 
@@ -55,7 +56,7 @@ fn tweezers(closed: f64) -> TriMesh {
 
 fn find(mesh: &TriMesh, cloth: &[DVec3]) -> (BodyMeshes, Vec<Pinch>) {
     let meshes = BodyMeshes::new([("tweezers", mesh)]).unwrap();
-    let tangle = meshes.analyze(&mesh.positions, &mut PinchWorkspace::default());
+    let tangle = analysis::analyze(meshes.assembly(), &mesh.positions, &mut analysis::Workspace::default());
     let pinches = pinch::find(&meshes, &mesh.positions, &tangle, cloth, &PinchSettings::default());
     (meshes, pinches)
 }
@@ -100,7 +101,7 @@ fn two_bodies_pinch_within_reach_and_one_does_not() {
     let (floor, press) = (block(-0.502), block(0.002));
     let positions = [floor.positions.clone(), press.positions.clone()].concat();
     let meshes = BodyMeshes::new([("floor", &floor), ("press", &press)]).unwrap();
-    let tangle = meshes.analyze(&positions, &mut PinchWorkspace::default());
+    let tangle = analysis::analyze(meshes.assembly(), &positions, &mut analysis::Workspace::default());
     assert!(tangle.is_empty());
     let cloth = [DVec3::ZERO, DVec3::new(0.1, 0.0005, 0.2), DVec3::new(0.6, 0.0, 0.0), DVec3::new(0.0, 0.502, 0.0)];
     let pinches = pinch::find(&meshes, &positions, &tangle, &cloth, &PinchSettings::default());
@@ -148,7 +149,7 @@ fn pressed(weights: &FlypaperWeights) -> DVec3 {
     let end: Vec<DVec3> =
         start.iter().map(|&p| if p.y > 0.0 { p + DVec3::new(0.01, -0.002, 0.0) } else { p }).collect();
     let cloth = [DVec3::ZERO];
-    let tangle = meshes.analyze(&start, &mut PinchWorkspace::default());
+    let tangle = analysis::analyze(meshes.assembly(), &start, &mut analysis::Workspace::default());
     let pinches = pinch::find(&meshes, &start, &tangle, &cloth, &PinchSettings::default());
     goal(&goals(&meshes, [&start, &end], &cloth, &pinches, weights)[0])
 }
