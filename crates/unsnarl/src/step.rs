@@ -3,7 +3,7 @@
 //! bodies -> analysis -> untangle -> dynamics (propose) -> contact -> dynamics (finish)
 
 use crate::analysis::{self, Tangle};
-use crate::bodies::{self, Moved};
+use crate::bodies::{self, Moved, Press};
 use crate::contact::{self, CollisionMethod, ContactReport, Part, Proposal, Resolved};
 use crate::dynamics::{self, Hold, Start};
 use crate::geometry::ccd::Motion;
@@ -82,14 +82,23 @@ pub fn step(
     observe(Stage::Untangle);
     let start = Start { model, state, environment: &world.environment, step: length };
     let mut proposed = dynamics::propose(&start, &guidance, &settings.dynamics, &mut workspace.dynamics);
+    let presses = bodies::presses(&solids, model, &guidance, &state.positions, &proposed.positions, length);
+    if !presses.is_empty() {
+        let mut pressed = guidance.clone();
+        pressed.holds.extend(presses.iter().map(Press::hold));
+        let free = proposed.report;
+        proposed = dynamics::propose(&start, &pressed, &settings.dynamics, &mut workspace.dynamics);
+        proposed.report.join(free);
+    }
     observe(Stage::Propose);
-    let moved = Moved {
+    let mut moved = Moved {
         start: &state.positions,
         positions: &mut proposed.positions,
         velocities: &mut proposed.velocities,
         step: length,
     };
-    let contacts = bodies::keep_out(&solids, model, &guidance, moved);
+    bodies::rub_presses(&presses, &mut moved);
+    let contacts = bodies::keep_out(&solids, model, &guidance, moved).max(presses.len());
     observe(Stage::KeepOut);
     let collision = match settings.collision.method {
         CollisionMethod::Pipeline => {

@@ -1,7 +1,8 @@
 //! Where obstacles go: solids on keyframes and meshes that move, placed at the times of a step.
 //!
 //! Every body has a surface of triangles, which contact treats as cloth of infinite mass. Solids are also felt by single
-//! cloth vertices, before contact: [`keep_out`] puts a vertex that would end inside back on the surface, takes the velocity into it, and rubs by
+//! cloth vertices, before contact: [`presses`] finds those that would enter and gives dynamics planes to hold them on, so that cloth hangs on
+//! them; [`keep_out`] puts a vertex that would end inside back on the surface, takes the velocity into it, and rubs by
 //! Coulomb's law. (Bridson 2003, 2.1, for cloth nodes against thick, smooth objects)
 //!
 //! Guarantees: after [`keep_out`] no vertex that may move is inside a solid by more than rounding, unless two solids squeeze
@@ -13,7 +14,7 @@ pub mod moving_mesh;
 pub mod shape;
 mod tessellate;
 
-use crate::dynamics::Guidance;
+use crate::dynamics::{Guidance, Hold};
 use crate::geometry::{DVec3, TriMesh, VertexId};
 use crate::model::Model;
 use keyframes::{Keyframes, Placement};
@@ -126,14 +127,94 @@ pub fn place(bodies: &[Body], time: f64, step: f64) -> Vec<Obstacle<'_>> {
     solids.map(|(shape, placement, friction)| Obstacle { shape, friction, placement }).collect()
 }
 
+/// A vertex that would enter a solid if nothing held it.
+#[derive(Clone, Copy, Debug)]
+pub struct Press {
+    vertex: VertexId,
+    /// Of the surface, at the end of the step.
+    normal: DVec3,
+    /// The plane `normal . x = offset` keeps the vertex outside.
+    offset: f64,
+    /// How far the solid holds it back, metres.
+    pressed: f64,
+    friction: f64,
+    /// How far the solid carries it in the step.
+    carried: DVec3,
+}
+
+impl Press {
+    /// What dynamics has to respect so that cloth hangs on this vertex and does not pull it through.
+    pub fn hold(&self) -> (VertexId, Hold) {
+        (self.vertex, Hold::OnPlane { normal: self.normal, offset: self.offset })
+    }
+}
+
+/// The vertices that would enter a solid. Led ones are left out; one that two solids want is held by the first.
+pub fn presses(
+    obstacles: &[Obstacle<'_>],
+    model: &Model,
+    guidance: &Guidance,
+    start: &[DVec3],
+    end: &[DVec3],
+    step: f64,
+) -> Vec<Press> {
+    if obstacles.is_empty() {
+        return Vec::new();
+    }
+    let led = led(model, guidance);
+    let found: Vec<Option<Press>> = (0..end.len())
+        .into_par_iter()
+        .map(|at| {
+            let vertex = VertexId::new(at);
+            let &triangle = model.topology.vertex_triangles(vertex).first()?;
+            if led.binary_search(&vertex).is_ok() {
+                return None;
+            }
+            let fabric = model.fabric(triangle);
+            obstacles.iter().find_map(|obstacle| {
+                let (distance, normal) = obstacle.distance(end[at]);
+                let depth = 0.5 * fabric.thickness - distance;
+                let carried = obstacle.placement.velocity_at(end[at]) * step;
+                let pressed = depth.min(-(end[at] - start[at] - carried).dot(normal));
+                (depth > 0.0 && pressed > 0.0).then(|| Press {
+                    vertex,
+                    normal,
+                    offset: normal.dot(end[at] + normal * depth),
+                    pressed,
+                    friction: 0.5 * (fabric.friction + obstacle.friction),
+                    carried,
+                })
+            })
+        })
+        .collect();
+    found.into_iter().flatten().collect()
+}
+
+/// Lets pressed vertices rub by Coulomb's law, in a motion that already keeps them on their planes.
+pub fn rub_presses(presses: &[Press], moved: &mut Moved<'_>) {
+    for press in presses {
+        let at = press.vertex.index();
+        let along = |motion: DVec3| motion - press.normal * motion.dot(press.normal);
+        let slide = along(moved.positions[at] - moved.start[at] - press.carried);
+        moved.positions[at] -= rub(slide, press.friction * press.pressed);
+        let speed = along(moved.velocities[at] - press.carried / moved.step);
+        moved.velocities[at] -= rub(speed, press.friction * press.pressed / moved.step);
+    }
+}
+
+fn led(model: &Model, guidance: &Guidance) -> Vec<VertexId> {
+    let mut led: Vec<VertexId> = guidance.holds.iter().map(|hold| hold.0).chain(model.pins.iter().copied()).collect();
+    led.sort_unstable();
+    led
+}
+
 /// Puts vertices that entered a solid back on its surface; returns how many did.
 pub fn keep_out(obstacles: &[Obstacle<'_>], model: &Model, guidance: &Guidance, moved: Moved<'_>) -> usize {
     if obstacles.is_empty() {
         return 0;
     }
     let Moved { start, positions, velocities, step } = moved;
-    let mut led: Vec<VertexId> = guidance.holds.iter().map(|hold| hold.0).chain(model.pins.iter().copied()).collect();
-    led.sort_unstable();
+    let led = led(model, guidance);
     let hits: Vec<usize> = positions
         .par_iter_mut()
         .zip(velocities.par_iter_mut())

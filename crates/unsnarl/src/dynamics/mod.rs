@@ -88,6 +88,13 @@ pub struct DynamicsReport {
 }
 
 impl DynamicsReport {
+    /// Adds what another proposal of the same step took.
+    pub fn join(&mut self, other: Self) {
+        self.iterations += other.iterations;
+        self.solves += other.solves;
+        self.relative_residual = self.relative_residual.max(other.relative_residual);
+    }
+
     fn add(&mut self, solve: Solve) {
         self.iterations += solve.iterations;
         self.solves += 1;
