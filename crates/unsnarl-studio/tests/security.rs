@@ -146,7 +146,7 @@ async fn paths_outside_the_folder_are_refused() {
     }
     tab.say(json!({ "do": "open", "path": "a.obj" })).await;
     assert_eq!([tab.hear().await["type"].clone(), tab.hear().await["type"].clone()], ["opened", "frame"]);
-    for path in ["../new.obj", "/tmp/new.obj", "../open/../secret.obj"] {
+    for path in ["../new.obj", "/new.obj", "../open/../secret.obj"] {
         tab.say(json!({ "do": "save", "path": path, "existing": "replace" })).await;
         assert_eq!(tab.hear().await["type"], "error", "{path}");
     }

@@ -1,7 +1,7 @@
 //! The front door: a world, its state, and time going on.
 //!
-//! Guarantees: stepping cannot fail. A step that would distort a triangle too far, or that contact could resolve only by its last resort,
-//! is taken again as two half steps, at most as often as the settings say, and reported; numbers that are not finite count
+//! Guarantees: stepping cannot fail. A step that would distort a triangle too far, or that contact could resolve only by
+//! its last resort, is taken again as two half steps, at most as often as the settings say, and reported; numbers that are not finite count
 //! as too far. (The second rule is the adaptive collision step of Bridson 2003, 2.3)
 
 use crate::analysis::report::TypeCounts;

@@ -1,8 +1,8 @@
 //! Where obstacles go: solids on keyframes and meshes that move, placed at the times of a step.
 //!
 //! Every body has a surface of triangles, which contact treats as cloth of infinite mass. Solids are also felt by single
-//! cloth vertices, before contact: [`presses`] finds those that would enter and gives dynamics planes to hold them on, so that cloth hangs on
-//! them; [`keep_out`] puts a vertex that would end inside back on the surface, takes the velocity into it, and rubs by
+//! cloth vertices, before contact: [`presses`] finds those that would enter and gives dynamics planes to hold them on, so
+//! that cloth hangs on them; [`keep_out`] puts a vertex that would end inside back on the surface, takes the velocity into it, and rubs by
 //! Coulomb's law. (Bridson 2003, 2.1, for cloth nodes against thick, smooth objects)
 //!
 //! Guarantees: after [`keep_out`] no vertex that may move is inside a solid by more than rounding, unless two solids squeeze
