@@ -114,6 +114,11 @@ impl Topology {
         self.triangles[triangle.index()]
     }
 
+    /// Some triangles of a part whose vertices begin at `first_vertex`, by the part's own numbering.
+    pub fn own_triangles(&self, triangles: std::ops::Range<usize>, first_vertex: usize) -> Vec<[u32; 3]> {
+        self.triangles[triangles].iter().map(|corners| corners.map(|corner| corner.0 - first_vertex as u32)).collect()
+    }
+
     /// The edges of a triangle: edge `k` joins corner `k` to corner `k + 1`.
     pub fn triangle_edges(&self, triangle: TriangleId) -> [EdgeId; 3] {
         self.triangle_edges[triangle.index()]

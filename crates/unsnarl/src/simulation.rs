@@ -73,7 +73,8 @@ impl World {
         };
         let obstacles: Vec<ObstacleMesh> = bodies.iter().zip(surfaces.meshes()).map(obstacle).collect();
         let contact = ContactScene::new(&model, &obstacles)?;
-        let of_cloth: Vec<Vec<[u32; 3]>> = model.pieces.iter().map(|piece| own_triangles(&model, piece)).collect();
+        let own = |piece: &Piece| model.topology.own_triangles(piece.triangles.clone(), piece.vertices.start);
+        let of_cloth: Vec<Vec<[u32; 3]>> = model.pieces.iter().map(own).collect();
         let cloth = (model.pieces.iter().zip(&of_cloth))
             .map(|(piece, own)| (piece.name.clone(), PartKind::Cloth, piece.vertices.len(), own.as_slice()));
         let solid = (bodies.iter().zip(surfaces.meshes()))
@@ -210,13 +211,6 @@ impl Simulation {
         report.add(&done);
         Ok(())
     }
-}
-
-/// The triangles of a piece, by the piece's own vertices.
-fn own_triangles(model: &Model, piece: &Piece) -> Vec<[u32; 3]> {
-    let first = piece.vertices.start as u32;
-    let triangles = &model.topology.triangles()[piece.triangles.clone()];
-    triangles.iter().map(|corners| corners.map(|corner| corner.0 - first)).collect()
 }
 
 /// Whether to go on.

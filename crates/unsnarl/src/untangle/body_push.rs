@@ -42,11 +42,7 @@ impl BodyPush {
         let bodies = assembly.parts().iter().filter(|part| part.kind == PartKind::Body && part.is_closed);
         let surfaces = bodies
             .filter_map(|part| {
-                let first = part.vertices.start as u32;
-                let triangles: Vec<[u32; 3]> = assembly.topology().triangles()[part.triangles.clone()]
-                    .iter()
-                    .map(|corners| corners.map(|corner| corner.0 - first))
-                    .collect();
+                let triangles = assembly.topology().own_triangles(part.triangles.clone(), part.vertices.start);
                 BodySurface::new(positions[part.vertices.clone()].to_vec(), &triangles).ok()
             })
             .collect();
