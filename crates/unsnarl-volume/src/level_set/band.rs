@@ -8,8 +8,8 @@
 //! the half width; sheets that separate inside from inside vanish.
 
 use super::LevelSet;
-use super::eikonal::fast_sweeping::{Known, Order};
-use super::eikonal::{fast_marching, fast_sweeping, pde};
+use super::eikonal::fast_sweeping::Known;
+use super::eikonal::{fast_marching, fast_sweeping, front, pde};
 use crate::grid::{Background, BlockCoordinates, BlockGrid, BlockSlot, BlockWidth, Halo, Side};
 use rayon::prelude::*;
 use std::collections::BTreeSet;
@@ -65,14 +65,8 @@ impl LevelSet {
                 }
                 let slots = all_slots(&self.grid);
                 let rounds = rounds(&self.grid, reach);
-                fast_sweeping::sweep(
-                    &mut self.grid,
-                    &slots,
-                    self.frame.spacing,
-                    rounds,
-                    Known::Below(known),
-                    Order::Sweeps,
-                );
+                let spacing = self.frame.spacing;
+                fast_sweeping::sweep(&mut self.grid, &slots, spacing, rounds, Known::Below(known));
                 if method == Reinitialization::FifthOrder {
                     pde::relax(&mut self.grid, self.frame.spacing, 2 * reach as usize, known);
                 }
@@ -108,18 +102,20 @@ impl LevelSet {
                 known.push(vec![false; self.grid.width().volume()]);
             }
         }
-        let order = if trust == Trust::Neighborhood { Order::Front } else { Order::Sweeps };
         let touched: Vec<BlockCoordinates> = slots.iter().map(|slot| self.grid.blocks()[slot.index()]).collect();
         match method {
             Reinitialization::FastMarching => {
                 let edge = self.grid.background().outside;
                 fast_marching::march(&mut self.grid, spacing, |value| value.abs() < edge);
             }
+            Reinitialization::FastSweeping if trust == Trust::Neighborhood => {
+                front::advance(&mut self.grid, &slots, &known, spacing);
+            }
             Reinitialization::FastSweeping => {
-                fast_sweeping::sweep(&mut self.grid, &slots, spacing, rounds, Known::Masks(&known), order);
+                fast_sweeping::sweep(&mut self.grid, &slots, spacing, rounds, Known::Masks(&known));
             }
             Reinitialization::FifthOrder => {
-                fast_sweeping::sweep(&mut self.grid, &slots, spacing, rounds, Known::Masks(&known), order);
+                fast_sweeping::sweep(&mut self.grid, &slots, spacing, rounds, Known::Masks(&known));
                 pde::relax(&mut self.grid, spacing, 2 * reach as usize, 0.0);
             }
         }
@@ -133,7 +129,7 @@ impl LevelSet {
         let spacing = self.frame.spacing as f32;
         let width = grid.width().samples();
         let reach_squared = (self.half_width / self.frame.spacing).powi(2);
-        let correct = |halo: &mut Halo<f32>, block: BlockCoordinates| {
+        let correct = |(halo, slopes): &mut (Halo<f32>, Slopes), block: BlockCoordinates| {
             grid.slot(block)?;
             halo.load(grid, block);
             let first = block.map(|b| grid.width().first_sample(b));
@@ -143,28 +139,29 @@ impl LevelSet {
                 interface: None,
                 beside: 0,
             };
-            for z in 0..width {
-                for y in 0..width {
-                    let row = halo.place([0, y, z]);
-                    for x in 0..width {
-                        let value = halo.values()[row + x];
-                        let slope = Slope::at(halo.values(), row + x, halo.strides(), edge);
-                        let known = slope.crossed || (trust == Trust::Neighborhood && slope.whole);
-                        let fresh =
-                            if known { value * spacing / slope.size.max(1e-3 * spacing) } else { edge.copysign(value) };
-                        if slope.crossed {
-                            corrected.include([first[0] + x as i32, first[1] + y as i32, first[2] + z as i32]);
-                            corrected.reach_out([x, y, z], width, reach_squared);
-                        }
-                        let limit = if slope.crossed { 0.999 * edge } else { edge };
-                        corrected.samples.push(fresh.clamp(-limit, limit));
-                        corrected.known.push(known);
-                    }
+            for [z, y] in (0..width * width).map(|row| [row / width, row % width]) {
+                let start = halo.place([0, y, z]);
+                slopes.measure(halo.values(), start, halo.strides(), edge);
+                slopes.trust(trust);
+                let row = halo.values()[start..start + width].iter().zip(&slopes.size);
+                corrected.samples.extend(row.zip(slopes.known.iter().zip(&slopes.crossed)).map(
+                    |((&value, &size), (&known, &crossed))| {
+                        let distance = value * spacing / size.max(1e-3 * spacing);
+                        let fresh = if known != 0 { distance } else { edge.copysign(value) };
+                        let limit = if crossed != 0 { 0.999 * edge } else { edge };
+                        fresh.min(limit).max(-limit)
+                    },
+                ));
+                corrected.known.extend(slopes.known.iter().map(|&known| known != 0));
+                for x in (0..width).filter(|&x| slopes.crossed[x] != 0) {
+                    corrected.include([first[0] + x as i32, first[1] + y as i32, first[2] + z as i32]);
+                    corrected.reach_out([x, y, z], width, reach_squared);
                 }
             }
             Some(corrected)
         };
-        blocks.par_iter().with_min_len(4).map_init(|| Halo::new(grid, 1), |halo, &block| correct(halo, block)).collect()
+        let start = || (Halo::new(grid, 1), Slopes::of_width(width));
+        blocks.par_iter().with_min_len(16).map_init(start, |work, &block| correct(work, block)).collect()
     }
 
     /// Releases stored blocks without a sample in the band: all, or those among the given ones.
@@ -221,11 +218,13 @@ impl Corrected {
         if self.beside == EVERY_BLOCK_BESIDE {
             return;
         }
-        let away = local.map(|c| [((c + 1) * (c + 1)) as f64, 0.0, ((width - c) * (width - c)) as f64]);
+        let away = |c: usize| [((c + 1) * (c + 1)) as f64, 0.0, ((width - c) * (width - c)) as f64];
+        let [along_x, along_y, along_z] = [away(local[0]), away(local[1]), away(local[2])];
         for z in 0..3 {
-            for y in (0..3).filter(|&y| away[2][z] + away[1][y] < reach_squared) {
-                for x in (0..3).filter(|&x| away[2][z] + away[1][y] + away[0][x] < reach_squared) {
-                    self.beside |= 1 << (x + 3 * (y + 3 * z));
+            for y in 0..3 {
+                for x in 0..3 {
+                    let near = along_x[x] + along_y[y] + along_z[z] < reach_squared;
+                    self.beside |= u32::from(near) << (x + 3 * (y + 3 * z));
                 }
             }
         }
@@ -243,31 +242,65 @@ impl Corrected {
 /// All 27 bits.
 const EVERY_BLOCK_BESIDE: u32 = (1 << 27) - 1;
 
-struct Slope {
+/// The slopes of one row of samples; flags are one or zero, as wide as the numbers beside them.
+struct Slopes {
     /// Whether a neighbour has the other sign.
-    crossed: bool,
-    /// Whether the sample and its neighbours lie in the band.
-    whole: bool,
+    crossed: Vec<u32>,
+    /// Whether the sample and its neighbours lie in the band, on no kink.
+    whole: Vec<u32>,
     /// Per sample: central differences, or the steepest where those vanish on a kink.
-    size: f32,
+    size: Vec<f32>,
+    steepest_squared: Vec<f32>,
+    /// Whether the value over the slope is a distance.
+    known: Vec<u32>,
 }
 
-impl Slope {
-    fn at(values: &[f32], place: usize, strides: [usize; 3], edge: f32) -> Self {
-        let here = values[place];
-        let (mut crossed, mut whole) = (false, here.abs() < edge);
-        let (mut central_squared, mut steepest_squared) = (0.0, 0.0);
-        for stride in strides {
-            let [below, above] = [values[place - stride], values[place + stride]];
-            crossed |= (below < 0.0) != (here < 0.0) || (above < 0.0) != (here < 0.0);
-            whole &= below.abs() < edge && above.abs() < edge;
-            let central = 0.5 * (above - below);
-            let steepest = (above - here).abs().max((here - below).abs());
-            central_squared += central * central;
-            steepest_squared += steepest * steepest;
+impl Slopes {
+    fn of_width(width: usize) -> Self {
+        let (flags, numbers) = (vec![0; width], vec![0.0; width]);
+        Self {
+            crossed: flags.clone(),
+            whole: flags.clone(),
+            known: flags,
+            steepest_squared: numbers.clone(),
+            size: numbers,
         }
-        let squared: f32 = if central_squared < 0.25 * steepest_squared { steepest_squared } else { central_squared };
-        Self { crossed, whole: whole && central_squared >= 0.25 * steepest_squared, size: squared.sqrt() }
+    }
+
+    fn trust(&mut self, trust: Trust) {
+        let wholes = u32::from(trust == Trust::Neighborhood);
+        for ((known, crossed), whole) in self.known.iter_mut().zip(&self.crossed).zip(&self.whole) {
+            *known = crossed | (whole & wholes);
+        }
+    }
+
+    fn measure(&mut self, values: &[f32], start: usize, strides: [usize; 3], edge: f32) {
+        let width = self.size.len();
+        let row = |from: usize| &values[from..from + width];
+        let here = row(start);
+        let (crossed, whole) = (&mut self.crossed[..width], &mut self.whole[..width]);
+        let (size, steepest_squared) = (&mut self.size[..width], &mut self.steepest_squared[..width]);
+        for x in 0..width {
+            (crossed[x], whole[x]) = (0, u32::from(here[x].abs() < edge));
+            (size[x], steepest_squared[x]) = (0.0, 0.0);
+        }
+        for stride in strides {
+            let (below, above) = (row(start - stride), row(start + stride));
+            for x in 0..width {
+                let inside = here[x] < 0.0;
+                crossed[x] |= u32::from(((below[x] < 0.0) != inside) | ((above[x] < 0.0) != inside));
+                whole[x] &= u32::from((below[x].abs() < edge) & (above[x].abs() < edge));
+                let central = 0.5 * (above[x] - below[x]);
+                let steepest = (above[x] - here[x]).abs().max((here[x] - below[x]).abs());
+                size[x] += central * central;
+                steepest_squared[x] += steepest * steepest;
+            }
+        }
+        for x in 0..width {
+            let kink = size[x] < 0.25 * steepest_squared[x];
+            whole[x] &= u32::from(!kink);
+            size[x] = if kink { steepest_squared[x] } else { size[x] }.sqrt();
+        }
     }
 }
 

@@ -87,7 +87,7 @@ impl LevelSet {
             let slots = self.slots_near(stroke, 0.0);
             let pressed: Vec<Vec<f32>> = slots
                 .par_iter()
-                .with_min_len(4)
+                .with_min_len(16)
                 .map(|&slot| {
                     let first = self.grid.blocks()[slot.index()].map(|b| width.first_sample(b));
                     let side = width.samples();

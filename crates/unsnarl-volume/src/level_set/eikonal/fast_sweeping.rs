@@ -5,7 +5,7 @@
 //!
 //! Guarantees: first order; the result does not depend on threads; samples that are known are never touched.
 
-use super::godunov;
+use super::{LEAST_GAIN, godunov};
 use crate::grid::{BlockGrid, BlockSlot, Halo};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
@@ -19,47 +19,21 @@ pub enum Known<'a> {
     Masks(&'a [Vec<bool>]),
 }
 
-/// How a block is worked through.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
-    /// In eight sweeps over all samples: when most of them are to be found.
-    Sweeps,
-    /// From a list of samples whose neighbours changed: when few are.
-    Front,
-}
-
-/// Which samples of a block a front starts from.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Start {
-    /// All: nothing was tried yet.
-    Everywhere,
-    /// Those at its faces: the others have settled, and news comes from the neighbours only.
-    Faces,
-}
-
 /// Lowers distances in the given blocks until they settle or `rounds` are over; nothing rises, signs stay.
 ///
 /// Blocks not listed are boundary values.
-pub fn sweep(
-    grid: &mut BlockGrid<f32>,
-    slots: &[BlockSlot],
-    spacing: f64,
-    rounds: usize,
-    known: Known<'_>,
-    order: Order,
-) {
+pub fn sweep(grid: &mut BlockGrid<f32>, slots: &[BlockSlot], spacing: f64, rounds: usize, known: Known<'_>) {
     let mut waiting: Vec<usize> = (0..slots.len()).collect();
     let mut number_of: FxHashMap<u32, usize> = FxHashMap::default();
     number_of.extend(slots.iter().enumerate().map(|(number, slot)| (slot.0, number)));
-    let tolerance = spacing as f32 * if order == Order::Front { 2e-2 } else { 1e-4 };
-    for round in 0..rounds {
-        let start = if round == 0 { Start::Everywhere } else { Start::Faces };
+    let tolerance = spacing as f32 * 1e-4;
+    for _ in 0..rounds {
         let swept: Vec<Option<Vec<f32>>> = waiting
             .par_iter()
             .with_min_len(4)
             .map_init(
                 || BlockSweep::new(grid, spacing),
-                |sweep, &number| sweep.run(grid, slots[number], (number, known), (order, start)),
+                |sweep, &number| sweep.run(grid, slots[number], (number, known)),
             )
             .collect();
         let mut touched = Vec::new();
@@ -106,9 +80,6 @@ struct BlockSweep {
     halo: Halo<f32>,
     distances: Vec<f32>,
     free: Vec<bool>,
-    front: Vec<u32>,
-    next_front: Vec<u32>,
-    queued: Vec<bool>,
     width: usize,
     spacing: f32,
 }
@@ -118,26 +89,11 @@ impl BlockSweep {
         let halo = Halo::new(grid, 1);
         let count = halo.values().len();
         let width = grid.width().samples();
-        Self {
-            halo,
-            distances: vec![0.0; count],
-            free: vec![false; count],
-            front: Vec::new(),
-            next_front: Vec::new(),
-            queued: vec![false; count],
-            width,
-            spacing: spacing as f32,
-        }
+        Self { halo, distances: vec![0.0; count], free: vec![false; count], width, spacing: spacing as f32 }
     }
 
     /// The block's new samples, or `None` if nothing changed.
-    fn run(
-        &mut self,
-        grid: &BlockGrid<f32>,
-        slot: BlockSlot,
-        (number, known): (usize, Known<'_>),
-        (order, start): (Order, Start),
-    ) -> Option<Vec<f32>> {
+    fn run(&mut self, grid: &BlockGrid<f32>, slot: BlockSlot, (number, known): (usize, Known<'_>)) -> Option<Vec<f32>> {
         self.halo.load(grid, grid.blocks()[slot.index()]);
         let values = self.halo.values();
         for (distance, value) in self.distances.iter_mut().zip(values) {
@@ -163,11 +119,7 @@ impl BlockSweep {
         if !any_free {
             return None;
         }
-        let changed = match order {
-            Order::Sweeps => self.sweep_all(strides),
-            Order::Front => self.advance_front(strides, start),
-        };
-        changed.then(|| self.signed_block())
+        self.sweep_all(strides).then(|| self.signed_block())
     }
 
     fn sweep_all(&mut self, strides: [usize; 3]) -> bool {
@@ -178,46 +130,6 @@ impl BlockSweep {
             if !lowered && direction >= 3 {
                 break;
             }
-        }
-        changed
-    }
-
-    /// Tries every free sample once, then those that a lowered neighbour may lower further, until none is left.
-    fn advance_front(&mut self, strides: [usize; 3], start: Start) -> bool {
-        let mut changed = false;
-        self.front.clear();
-        let last = self.width - 1;
-        for row_number in 0..self.width * self.width {
-            let [y, z] = [row_number % self.width, row_number / self.width];
-            let row = self.halo.place([0, y, z]);
-            let within = start == Start::Faces && ![0, last].contains(&y) && ![0, last].contains(&z);
-            let step = if within { last } else { 1 };
-            for place in (row..=row + last).step_by(step).filter(|&place| self.free[place]) {
-                self.queued[place] = true;
-                self.front.push(place as u32);
-            }
-        }
-        while !self.front.is_empty() {
-            for &place in &self.front {
-                let place = place as usize;
-                self.queued[place] = false;
-                if !lower(&mut self.distances, place, strides, self.spacing) {
-                    continue;
-                }
-                changed = true;
-                let helps_above = self.distances[place] + LEAST_GAIN * self.spacing;
-                for stride in strides {
-                    for neighbor in [place - stride, place + stride] {
-                        let helped = self.free[neighbor] && self.distances[neighbor] > helps_above;
-                        if helped && !self.queued[neighbor] {
-                            self.queued[neighbor] = true;
-                            self.next_front.push(neighbor as u32);
-                        }
-                    }
-                }
-            }
-            std::mem::swap(&mut self.front, &mut self.next_front);
-            self.next_front.clear();
         }
         changed
     }
@@ -256,9 +168,6 @@ impl BlockSweep {
         samples
     }
 }
-
-/// No sample is nearer to its smallest neighbour than this, in samples: just below the root of a third.
-const LEAST_GAIN: f32 = 0.577;
 
 /// Lowers a sample to what its neighbours allow; whether that changed it by more than a ten-thousandth of a sample.
 #[inline]

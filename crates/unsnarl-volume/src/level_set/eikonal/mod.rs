@@ -2,7 +2,11 @@
 
 pub mod fast_marching;
 pub mod fast_sweeping;
+pub mod front;
 pub mod pde;
+
+/// No sample is nearer to its smallest neighbour than this, in samples: just below the root of a third.
+const LEAST_GAIN: f32 = 0.577;
 
 /// The upwind solution of `|grad d| = 1` at a sample, from the smaller neighbour along each axis.
 ///
