@@ -1,33 +1,55 @@
-// One canvas for both views, drawn only when something changed.
+// One view on its own canvas, drawn only when something changed.
+//
+// While things move and the machine draws slowly, a picture has one pixel per pixel of the page; as soon as they rest it is
+// drawn once more at twice that, which smooths every edge. Machines that draw fast always get the fine picture.
 
 import * as THREE from "three";
-import type { View3d } from "./view3d";
-import type { ViewPanels } from "./viewPanels";
+
+// Colours are mixed as they are shown; nothing is converted on the way.
+THREE.ColorManagement.enabled = false;
+
+/** Milliseconds without a change after which the fine picture is drawn. */
+const REST = 250;
+/** A fine picture that takes less than this many milliseconds is drawn always. */
+const FAST = 14;
+
+export interface View {
+  readonly scene: THREE.Scene;
+  readonly camera: THREE.Camera;
+  /** Called before drawing; says whether something still moves. */
+  update(): boolean;
+  resize(width: number, height: number): void;
+}
 
 export class Drawing {
   private readonly renderer: THREE.WebGLRenderer;
+  private readonly canvas: HTMLCanvasElement;
   private wanted = false;
+  private speed: "unknown" | "fast" | "slow" = "unknown";
+  private rest = 0;
   /** Frames drawn, for whoever measures. */
   drawn = 0;
 
-  constructor(
-    private readonly canvas: HTMLCanvasElement,
-    private readonly areas: [HTMLElement, HTMLElement],
-    private readonly views: () => [View3d, ViewPanels],
-  ) {
-    this.renderer = new THREE.WebGLRenderer({ canvas, antialias: true, powerPreference: "high-performance" });
-    this.renderer.setPixelRatio(Math.min(window.devicePixelRatio, 2));
-    this.renderer.setScissorTest(true);
-    const watch = new ResizeObserver(() => this.resize());
-    for (const area of [canvas.parentElement as HTMLElement, ...areas]) watch.observe(area);
+  constructor(private readonly area: HTMLElement, private readonly view: View, private readonly isBusy: () => boolean) {
+    this.canvas = document.createElement("canvas");
+    area.prepend(this.canvas);
+    const context = this.canvas.getContext("webgl2", { alpha: false, antialias: false, stencil: false, powerPreference: "high-performance" });
+    if (!context) throw new Error("no WebGL");
+    this.renderer = new THREE.WebGLRenderer({ canvas: this.canvas, context });
+    this.renderer.outputColorSpace = THREE.LinearSRGBColorSpace;
+    new ResizeObserver(() => this.resize()).observe(area);
+  }
+
+  private get isShown(): boolean {
+    return this.area.clientWidth > 0 && this.area.clientHeight > 0;
   }
 
   private resize(): void {
-    const { clientWidth, clientHeight } = this.canvas.parentElement as HTMLElement;
+    if (!this.isShown) return;
+    const { clientWidth, clientHeight } = this.area;
     this.renderer.setSize(clientWidth, clientHeight, false);
-    const [space, panels] = this.views();
-    space.resize(this.areas[0].clientWidth, this.areas[0].clientHeight);
-    if (this.areas[1].clientWidth > 0) panels.resize(this.areas[1].clientWidth, this.areas[1].clientHeight);
+    this.measureAgain();
+    this.view.resize(clientWidth, clientHeight);
     this.draw();
   }
 
@@ -41,34 +63,55 @@ export class Drawing {
   }
 
   private draw(): void {
-    const [space, panels] = this.views();
-    let moving = space.update();
-    this.region(this.areas[0], space.scene, space.camera);
-    if (this.areas[1].clientWidth > 0) {
-      moving = panels.update() || moving;
-      this.region(this.areas[1], panels.scene, panels.camera);
-    }
+    if (!this.isShown) return;
+    const moving = this.view.update();
+    this.render(this.speed === "fast" ? fine() : 1);
     this.drawn++;
     if (moving) this.invalidate();
+    window.clearTimeout(this.rest);
+    if (this.speed !== "fast") this.rest = window.setTimeout(() => this.refine(), REST);
   }
 
-  private region(area: HTMLElement, scene: THREE.Scene, camera: THREE.Camera): void {
-    const whole = this.canvas.getBoundingClientRect();
-    const box = area.getBoundingClientRect();
-    const [x, y] = [box.left - whole.left, whole.bottom - box.bottom];
-    this.renderer.setViewport(x, y, box.width, box.height);
-    this.renderer.setScissor(x, y, box.width, box.height);
-    this.renderer.render(scene, camera);
+  private render(ratio: number): void {
+    if (this.renderer.getPixelRatio() !== ratio) this.renderer.setPixelRatio(ratio);
+    this.renderer.render(this.view.scene, this.view.camera);
   }
 
-  /** A PNG of what is on the canvas. */
-  picture(): Promise<Blob | null> {
-    this.draw();
-    return new Promise((resolve) => this.canvas.toBlob(resolve, "image/png"));
+  /** There is more or less to draw than before. */
+  measureAgain(): void {
+    this.speed = "unknown";
+  }
+
+  /** The fine picture, and how long it takes, unless that is known. */
+  private refine(): void {
+    if (this.isBusy() || !this.isShown) return;
+    const start = performance.now();
+    this.render(fine());
+    if (this.speed !== "unknown") return;
+    this.finish();
+    this.speed = performance.now() - start < FAST ? "fast" : "slow";
+  }
+
+  /** Waits until everything is drawn. */
+  private finish(): void {
+    const context = this.renderer.getContext();
+    context.readPixels(0, 0, 1, 1, context.RGBA, context.UNSIGNED_BYTE, new Uint8Array(4));
+  }
+
+  /** Puts the picture into another one, at the place where this view is on the page. */
+  copyTo(picture: CanvasRenderingContext2D, origin: DOMRect, scale: number): void {
+    if (!this.isShown) return;
+    this.render(fine());
+    const box = this.area.getBoundingClientRect();
+    picture.drawImage(this.canvas, scale * (box.left - origin.left), scale * (box.top - origin.top), scale * box.width, scale * box.height);
   }
 
   /** Graphics memory in use, for whoever measures. */
   memory(): { geometries: number; textures: number } {
     return { geometries: this.renderer.info.memory.geometries, textures: this.renderer.info.memory.textures };
   }
+}
+
+function fine(): number {
+  return Math.max(2, Math.min(window.devicePixelRatio, 3));
 }

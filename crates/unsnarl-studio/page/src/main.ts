@@ -27,12 +27,11 @@ const look: Look3d = { wireframe: true, colours: true, xray: false, contours: tr
 /** Counters for whoever measures: frames received, and when a garment was asked for and shown. */
 const measures = { frames: 0, askedAt: 0, shownAfter: 0 };
 
-let drawing: Drawing;
-const invalidate = () => drawing?.invalidate();
-const space = new View3d(element("view3d"), invalidate);
-const panels = new ViewPanels(element("panels"), invalidate);
+const drawings: Drawing[] = [];
+const space = new View3d(element("view3d"), () => drawings[0]?.invalidate());
+const panels = new ViewPanels(element("panels"), () => drawings[1]?.invalidate());
 try {
-  drawing = new Drawing(element<HTMLCanvasElement>("canvas"), [element("view3d"), element("panels")], () => [space, panels]);
+  drawings.push(new Drawing(element("view3d"), space, () => running), new Drawing(element("panels"), panels, () => running));
 } catch {
   banner("This browser gives no WebGL, which the views need. Turn on hardware acceleration, or use another browser.");
   throw new Error("no WebGL");
@@ -166,6 +165,7 @@ function showOpened(message: Opened): void {
   sidebar.partCount = message.parts.length;
   space.open(message);
   panels.open(message);
+  for (const drawing of drawings) drawing.measureAgain();
   element("panels").classList.toggle("empty", panels.isEmpty);
   setPanels(!panels.isEmpty && window.innerWidth > 720);
   plot.clear();
@@ -272,8 +272,15 @@ function fillSelect(id: string, options: { name: string; label: string }[]): voi
 }
 
 async function screenshot(): Promise<void> {
-  const picture = await drawing.picture();
-  if (picture) deliver(new Uint8Array(await picture.arrayBuffer()), `${stem()}.png`);
+  const origin = element("stage").getBoundingClientRect();
+  const scale = Math.min(window.devicePixelRatio, 2);
+  const canvas = document.createElement("canvas");
+  [canvas.width, canvas.height] = [Math.round(scale * origin.width), Math.round(scale * origin.height)];
+  const picture = canvas.getContext("2d");
+  if (!picture) return;
+  for (const drawing of drawings) drawing.copyTo(picture, origin, scale);
+  const blob = await new Promise<Blob | null>((resolve) => canvas.toBlob(resolve, "image/png"));
+  if (blob) deliver(new Uint8Array(await blob.arrayBuffer()), `${stem()}.png`);
 }
 
 function toast(text: string, kind: "plain" | "bad" = "plain"): void {
@@ -362,4 +369,4 @@ listen([
 ]);
 setTheme(theme);
 setLook({});
-Object.assign(window, { studio: { measures, connection, space, pins: () => frame?.arrays.pins.length ?? 0, drawn: () => drawing.drawn, memory: () => drawing.memory() } });
+Object.assign(window, { studio: { measures, connection, space, pins: () => frame?.arrays.pins.length ?? 0, drawings, drawn: () => drawings[0].drawn, memory: () => drawings.map((drawing) => drawing.memory()) } });

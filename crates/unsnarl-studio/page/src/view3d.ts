@@ -2,49 +2,14 @@
 
 import * as THREE from "three";
 import { OrbitControls } from "three/examples/jsm/controls/OrbitControls.js";
-import { LineMaterial } from "three/examples/jsm/lines/LineMaterial.js";
-import { LineSegments2 } from "three/examples/jsm/lines/LineSegments2.js";
-import { LineSegmentsGeometry } from "three/examples/jsm/lines/LineSegmentsGeometry.js";
 import { PALETTES, type Theme, contourColour } from "./colours";
 import { Flight } from "./flight";
 import type { Frame, Opened } from "./messages";
+import { Surface } from "./surface";
+import { Segments, bytes, thickLine } from "./thickLines";
 
-const VERTEX_SHADER = `
-attribute float red;
-varying vec3 vNormal;
-varying vec3 vWorld;
-varying float vRed;
-void main() {
-  vRed = red;
-  vNormal = normalMatrix * normal;
-  vec4 world = modelMatrix * vec4(position, 1.0);
-  vWorld = world.xyz;
-  gl_Position = projectionMatrix * viewMatrix * world;
-}`;
-
-const FRAGMENT_SHADER = `
-uniform vec3 front;
-uniform vec3 back;
-uniform vec3 redColour;
-uniform vec3 greenColour;
-uniform float tint;
-uniform float opacity;
-uniform vec4 section;
-varying vec3 vNormal;
-varying vec3 vWorld;
-varying float vRed;
-void main() {
-  if (dot(section.xyz, vWorld) > section.w) discard;
-  vec3 normal = normalize(vNormal);
-  if (!gl_FrontFacing) normal = -normal;
-  vec3 base = gl_FrontFacing ? front : back;
-  vec3 marked = mix(greenColour, redColour, smoothstep(0.25, 0.75, vRed));
-  base = mix(base, marked, tint * mix(0.35, 0.85, smoothstep(0.25, 0.75, vRed)));
-  float key = max(dot(normal, normalize(vec3(0.35, 0.6, 0.75))), 0.0);
-  float fill = 0.5 + 0.5 * normal.y;
-  gl_FragColor = vec4(base * (0.42 + 0.22 * fill + 0.46 * key), opacity);
-  #include <colorspace_fragment>
-}`;
+/** The share of their distance from the eye that contours keep: they lie where sheets cross, and would be half hidden. */
+const LIFTED = 0.996;
 
 export type SectionAxis = "off" | "x" | "y" | "z";
 
@@ -62,15 +27,17 @@ export class View3d {
   readonly camera = new THREE.PerspectiveCamera(38, 1, 0.001, 1000);
   readonly controls: OrbitControls;
   private readonly root = new THREE.Group();
-  private geometry: THREE.BufferGeometry | null = null;
-  private cloth: THREE.Mesh | null = null;
-  private body: THREE.Mesh | null = null;
-  private wire: THREE.LineSegments | null = null;
-  private lines: LineSegments2[] = [];
+  private cloth: Surface | null = null;
+  private body: Surface | null = null;
+  private positions = new Float32Array();
+  private readonly contours = new Segments();
+  private readonly chosen = new Segments();
+  private readonly lines: THREE.Mesh[] = [
+    thickLine(this.contours, { width: 2.2, opacity: 0.4, depthTest: false, order: 2, nearer: LIFTED }),
+    thickLine(this.contours, { width: 3.2, opacity: 1, depthTest: true, order: 3, nearer: LIFTED }),
+    thickLine(this.chosen, { width: 7.5, opacity: 1, depthTest: false, order: 1, nearer: LIFTED }),
+  ];
   private readonly pins = new THREE.Points(new THREE.BufferGeometry(), new THREE.PointsMaterial({ size: 9, sizeAttenuation: false, depthTest: false, transparent: true }));
-  private readonly clothMaterial = shaded();
-  private readonly bodyMaterial = shaded();
-  private readonly wireMaterial = new THREE.LineBasicMaterial({ transparent: true, opacity: 0.28 });
   private bounds = new THREE.Box3(new THREE.Vector3(-1, -1, -1), new THREE.Vector3(1, 1, 1));
   private frame: Frame | null = null;
   private selected: number | null = null;
@@ -89,6 +56,7 @@ export class View3d {
     this.scene.add(this.root);
     this.pins.renderOrder = 5;
     this.pins.frustumCulled = false;
+    this.root.add(this.pins, ...this.lines);
     this.camera.position.set(0.6, 0.5, 2);
   }
 
@@ -96,9 +64,8 @@ export class View3d {
     this.theme = theme;
     const palette = PALETTES[theme];
     this.scene.background = new THREE.Color(palette.background);
-    paint(this.clothMaterial, palette.front, palette.back, palette.red, palette.green);
-    paint(this.bodyMaterial, palette.body, palette.body, palette.red, palette.body);
-    this.wireMaterial.color.set(palette.wire);
+    this.cloth?.paint(palette);
+    this.body?.paint({ ...palette, front: palette.body, back: palette.body });
     (this.pins.material as THREE.PointsMaterial).color.set(palette.pin);
     this.drawContours();
     this.invalidate();
@@ -106,97 +73,54 @@ export class View3d {
 
   setLook(look: Look3d): void {
     this.look = look;
-    const clothUniforms = this.clothMaterial.uniforms;
-    clothUniforms.tint.value = look.colours ? 1 : 0;
-    this.clothMaterial.transparent = look.xray;
-    this.clothMaterial.depthWrite = !look.xray;
-    clothUniforms.opacity.value = look.xray ? 0.45 : 1;
-    this.bodyMaterial.transparent = look.xray;
-    this.bodyMaterial.depthWrite = !look.xray;
-    this.bodyMaterial.uniforms.opacity.value = look.xray ? 0.18 : 1;
-    this.bodyMaterial.uniforms.tint.value = 0;
-    this.clothMaterial.needsUpdate = true;
-    this.bodyMaterial.needsUpdate = true;
-    if (this.wire) this.wire.visible = look.wireframe;
+    const section = this.section();
+    this.cloth?.setLook({ wireframe: look.wireframe, colours: look.colours, opacity: look.xray ? 0.45 : 1, section });
+    this.body?.setLook({ wireframe: false, colours: false, opacity: look.xray ? 0.18 : 1, section });
     for (const line of this.lines) line.visible = look.contours;
-    const section = new THREE.Vector4(0, 0, 0, 1);
-    if (look.section !== "off") {
-      const axis = look.section;
-      const at = this.bounds.min[axis] + look.sectionShare * (this.bounds.max[axis] - this.bounds.min[axis]);
-      section.set(axis === "x" ? 1 : 0, axis === "y" ? 1 : 0, axis === "z" ? 1 : 0, at);
-    }
-    clothUniforms.section.value = section;
-    this.bodyMaterial.uniforms.section.value = section;
     this.invalidate();
   }
 
+  /** Normal and offset of the section plane. */
+  private section(): THREE.Vector4 | null {
+    const axis = this.look.section;
+    if (axis === "off") return null;
+    const at = this.bounds.min[axis] + this.look.sectionShare * (this.bounds.max[axis] - this.bounds.min[axis]);
+    return new THREE.Vector4(axis === "x" ? 1 : 0, axis === "y" ? 1 : 0, axis === "z" ? 1 : 0, at);
+  }
+
   open(opened: Opened): void {
-    this.clear();
-    const { positions, triangles, edges } = opened.arrays;
-    this.clothVertexCount = opened.cloth_vertices;
-    const geometry = new THREE.BufferGeometry();
-    const position = new THREE.BufferAttribute(positions.slice(), 3);
-    position.setUsage(THREE.DynamicDrawUsage);
-    geometry.setAttribute("position", position);
-    geometry.setAttribute("red", new THREE.BufferAttribute(new Float32Array(positions.length / 3), 1));
-    const clothTriangles = opened.parts.filter((part) => part.kind === "cloth").reduce((sum, part) => sum + part.triangles[1], 0);
-    geometry.setIndex(new THREE.BufferAttribute(triangles.slice(0, 3 * clothTriangles), 1));
-    geometry.computeVertexNormals();
-    this.geometry = geometry;
-    this.cloth = new THREE.Mesh(geometry, this.clothMaterial);
-    this.cloth.frustumCulled = false;
-    this.root.add(this.cloth);
-    if (triangles.length > 3 * clothTriangles) {
-      const body = new THREE.BufferGeometry();
-      body.setAttribute("position", new THREE.BufferAttribute(positions.slice(), 3));
-      body.setAttribute("red", new THREE.BufferAttribute(new Float32Array(positions.length / 3), 1));
-      body.setIndex(new THREE.BufferAttribute(triangles.slice(3 * clothTriangles), 1));
-      body.computeVertexNormals();
-      this.body = new THREE.Mesh(body, this.bodyMaterial);
-      this.body.renderOrder = -1;
-      this.root.add(this.body);
+    for (const surface of [this.cloth, this.body]) {
+      if (surface) this.root.remove(surface.mesh);
+      surface?.dispose();
     }
-    const wire = new THREE.BufferGeometry();
-    wire.setAttribute("position", position);
-    wire.setIndex(new THREE.BufferAttribute(edges.filter((_, at) => edges[at - (at % 2)] < opened.cloth_vertices), 1));
-    this.wire = new THREE.LineSegments(wire, this.wireMaterial);
-    this.wire.frustumCulled = false;
-    this.root.add(this.wire);
-    this.root.add(this.pins);
-    this.bounds = new THREE.Box3().setFromBufferAttribute(position);
+    const { positions, triangles } = opened.arrays;
+    this.positions = positions.slice();
+    this.clothVertexCount = opened.cloth_vertices;
+    this.frame = this.selected = null;
+    const corners = 3 * opened.parts.filter((part) => part.kind === "cloth").reduce((sum, part) => sum + part.triangles[1], 0);
+    this.cloth = new Surface(triangles.slice(0, corners), positions.length / 3);
+    this.body = triangles.length > corners ? new Surface(triangles.slice(corners), positions.length / 3) : null;
+    for (const surface of [this.cloth, this.body]) {
+      surface?.place(this.positions);
+      if (surface) this.root.add(surface.mesh);
+    }
+    if (this.body) this.body.mesh.renderOrder = -1;
+    this.bounds = new THREE.Box3().setFromArray(this.positions);
+    this.setTheme(this.theme);
     this.setLook(this.look);
     this.frameAll(false);
   }
 
-  private clear(): void {
-    this.root.clear();
-    for (const drawn of [this.cloth, this.body, this.wire]) drawn?.geometry.dispose();
-    this.cloth = this.body = this.wire = this.geometry = null;
-    this.dropContours();
-    this.frame = null;
-    this.selected = null;
-  }
-
-  showPositions(positions: Float32Array): void {
-    if (!this.geometry) return;
-    const attribute = this.geometry.getAttribute("position") as THREE.BufferAttribute;
-    (attribute.array as Float32Array).set(positions.subarray(0, attribute.array.length));
-    attribute.needsUpdate = true;
-    this.geometry.computeVertexNormals();
-    this.geometry.boundingSphere = null;
-    this.geometry.boundingBox = null;
-    this.invalidate();
-  }
-
   show(frame: Frame): void {
-    if (!this.geometry) return;
+    if (!this.cloth) return;
     this.frame = frame;
-    const red = this.geometry.getAttribute("red") as THREE.BufferAttribute;
-    (red.array as Float32Array).set(frame.arrays.vertex_colours);
-    red.needsUpdate = true;
-    this.showPositions(frame.arrays.positions);
-    const pinned = new Float32Array(3 * frame.arrays.pins.length);
-    frame.arrays.pins.forEach((vertex, at) => pinned.set(frame.arrays.positions.subarray(3 * vertex, 3 * vertex + 3), 3 * at));
+    const { positions, vertex_colours, pins } = frame.arrays;
+    this.positions.set(positions.subarray(0, this.positions.length));
+    this.cloth.place(this.positions);
+    this.cloth.mark(vertex_colours);
+    const pinned = new Float32Array(3 * pins.length);
+    pins.forEach((vertex, at) => pinned.set(positions.subarray(3 * vertex, 3 * vertex + 3), 3 * at));
+    this.pins.visible = pins.length > 0;
     this.pins.geometry.dispose();
     this.pins.geometry = new THREE.BufferGeometry();
     this.pins.geometry.setAttribute("position", new THREE.BufferAttribute(pinned, 3));
@@ -208,62 +132,23 @@ export class View3d {
     this.drawContours();
   }
 
-  private dropContours(): void {
-    for (const line of this.lines) {
-      this.root.remove(line);
-      line.geometry.dispose();
-      line.material.dispose();
-    }
-    this.lines = [];
-  }
-
   private drawContours(): void {
-    this.dropContours();
-    const frame = this.frame;
-    if (!frame || frame.arrays.line_contours.length === 0) return;
-    const { lines, line_contours } = frame.arrays;
-    const colours = new Float32Array(6 * line_contours.length);
-    const colour = new THREE.Color();
+    const { lines, line_contours } = this.frame?.arrays ?? { lines: new Float32Array(), line_contours: new Uint32Array() };
+    const colours = new Uint8Array(3 * line_contours.length);
+    const chosen: number[] = [];
     line_contours.forEach((contour, at) => {
-      colour.set(contourColour(frame.contours[contour]?.type ?? "OTHER", this.theme));
-      for (const end of [0, 3]) colours.set([colour.r, colour.g, colour.b], 6 * at + end);
+      colours.set(bytes(contourColour(this.frame?.contours[contour]?.type ?? "OTHER", this.theme)), 3 * at);
+      if (contour === this.selected) chosen.push(...lines.subarray(6 * at, 6 * at + 6));
     });
-    this.addLines(lines, colours, 3.2, 1, true);
-    this.addLines(lines, colours, 2.2, 0.4, false);
-    if (this.selected !== null) {
-      const own: number[] = [];
-      line_contours.forEach((contour, at) => {
-        if (contour === this.selected) own.push(...lines.subarray(6 * at, 6 * at + 6));
-      });
-      const halo = new THREE.Color(this.theme === "dark" ? "#ffffff" : "#20242a");
-      const ring = new Float32Array(own.length);
-      for (let at = 0; at < own.length; at += 3) ring.set([halo.r, halo.g, halo.b], at);
-      const type = frame.contours[this.selected]?.type ?? "OTHER";
-      const tone = new THREE.Color(contourColour(type, this.theme));
-      const core = new Float32Array(own.length);
-      for (let at = 0; at < own.length; at += 3) core.set([tone.r, tone.g, tone.b], at);
-      if (own.length > 0) this.addLines(new Float32Array(own), core, 3.6, 1, false, 2);
-      if (own.length > 0) this.addLines(new Float32Array(own), ring, 7.5, 1, false, -1);
-    }
+    this.contours.set(lines, colours);
+    const halo = bytes(this.theme === "dark" ? "#ffffff" : "#20242a");
+    this.chosen.set(chosen, Uint8Array.from({ length: chosen.length / 2 }, (_, at) => halo[at % 3]));
     this.invalidate();
   }
 
-  private addLines(points: Float32Array, colours: Float32Array, width: number, opacity: number, depthTest: boolean, order = 1): void {
-    const geometry = new LineSegmentsGeometry();
-    geometry.setPositions(points);
-    geometry.setColors(colours);
-    const material = new LineMaterial({ linewidth: width, vertexColors: true, transparent: true, opacity, depthTest, depthWrite: false });
-    const line = new LineSegments2(geometry, material);
-    line.frustumCulled = false;
-    line.renderOrder = 2 + order;
-    line.visible = this.look.contours;
-    this.lines.push(line);
-    this.root.add(line);
-  }
-
   frameAll(animated = true): void {
-    if (!this.geometry) return;
-    this.bounds = new THREE.Box3().setFromBufferAttribute(this.geometry.getAttribute("position") as THREE.BufferAttribute);
+    if (!this.cloth) return;
+    this.bounds = new THREE.Box3().setFromArray(this.positions);
     const center = this.bounds.getCenter(new THREE.Vector3());
     const toward = animated ? this.camera.position.clone().sub(this.controls.target).normalize() : this.frontOf();
     this.fly(center, this.fittingDistance(toward), toward, animated);
@@ -349,13 +234,13 @@ export class View3d {
 
   /** The cloth vertex nearest to where the pointer hits the cloth. */
   vertexAt(x: number, y: number): { vertex: number; point: THREE.Vector3 } | null {
-    if (!this.cloth || !this.geometry) return null;
-    const hit = this.ray(x, y).intersectObject(this.cloth, false)[0];
-    if (!hit?.face) return null;
-    const position = this.geometry.getAttribute("position") as THREE.BufferAttribute;
+    const { cloth } = this;
+    const hit = cloth ? this.ray(x, y).intersectObject(cloth.mesh, false)[0] : undefined;
+    if (!cloth || !hit?.face) return null;
     let best: { vertex: number; point: THREE.Vector3 } | null = null;
-    for (const vertex of [hit.face.a, hit.face.b, hit.face.c]) {
-      const point = new THREE.Vector3().fromBufferAttribute(position, vertex);
+    for (const corner of [hit.face.a, hit.face.b, hit.face.c]) {
+      const vertex = cloth.vertexOf(corner);
+      const point = new THREE.Vector3().fromArray(this.positions, 3 * vertex);
       if (!best || point.distanceToSquared(hit.point) < best.point.distanceToSquared(hit.point)) best = { vertex, point };
     }
     return best;
@@ -396,31 +281,4 @@ export function distanceToSegment(p: [number, number], a: [number, number], b: [
   const length = dx * dx + dy * dy;
   const along = length > 0 ? Math.max(0, Math.min(1, ((p[0] - a[0]) * dx + (p[1] - a[1]) * dy) / length)) : 0;
   return Math.hypot(p[0] - a[0] - along * dx, p[1] - a[1] - along * dy);
-}
-
-function shaded(): THREE.ShaderMaterial {
-  return new THREE.ShaderMaterial({
-    vertexShader: VERTEX_SHADER,
-    fragmentShader: FRAGMENT_SHADER,
-    side: THREE.DoubleSide,
-    polygonOffset: true,
-    polygonOffsetFactor: 1,
-    polygonOffsetUnits: 1,
-    uniforms: {
-      front: { value: new THREE.Color() },
-      back: { value: new THREE.Color() },
-      redColour: { value: new THREE.Color() },
-      greenColour: { value: new THREE.Color() },
-      tint: { value: 1 },
-      opacity: { value: 1 },
-      section: { value: new THREE.Vector4(0, 0, 0, 1) },
-    },
-  });
-}
-
-function paint(material: THREE.ShaderMaterial, front: string, back: string, red: string, green: string): void {
-  material.uniforms.front.value.set(front);
-  material.uniforms.back.value.set(back);
-  material.uniforms.redColour.value.set(red);
-  material.uniforms.greenColour.value.set(green);
 }

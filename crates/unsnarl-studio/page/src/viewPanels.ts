@@ -1,20 +1,54 @@
 // The panels beside the view in space: colours by triangle, both traces of every contour.
 
 import * as THREE from "three";
-import { LineMaterial } from "three/examples/jsm/lines/LineMaterial.js";
-import { LineSegments2 } from "three/examples/jsm/lines/LineSegments2.js";
-import { LineSegmentsGeometry } from "three/examples/jsm/lines/LineSegmentsGeometry.js";
 import { PALETTES, type Theme, contourColour } from "./colours";
 import { Flight } from "./flight";
 import type { Frame, Opened } from "./messages";
+import { Segments, bytes, thickLine } from "./thickLines";
 import { distanceToSegment } from "./view3d";
+
+const VERTEX_SHADER = `
+attribute vec3 tone;
+attribute vec2 corner;
+varying vec3 vTone;
+varying vec2 vCorner;
+void main() {
+  vTone = tone;
+  vCorner = corner;
+  gl_Position = projectionMatrix * modelViewMatrix * vec4(position, 1.0);
+}`;
+
+const FRAGMENT_SHADER = `
+uniform vec3 wire;
+uniform float wireWidth;
+varying vec3 vTone;
+varying vec2 vCorner;
+void main() {
+  vec3 corner = vec3(vCorner, 1.0 - vCorner.x - vCorner.y);
+  vec3 pixels = corner / fwidth(corner);
+  float line = clamp(wireWidth - min(min(pixels.x, pixels.y), pixels.z), 0.0, 1.0);
+  gl_FragColor = vec4(mix(vTone, wire, 0.2 * line), 1.0);
+}`;
 
 export class ViewPanels {
   readonly scene = new THREE.Scene();
   readonly camera = new THREE.OrthographicCamera(-1, 1, 1, -1, -10, 10);
   private mesh: THREE.Mesh | null = null;
-  private outline: THREE.LineSegments | null = null;
-  private lines: LineSegments2[] = [];
+  private readonly material = new THREE.ShaderMaterial({
+    vertexShader: VERTEX_SHADER,
+    fragmentShader: FRAGMENT_SHADER,
+    side: THREE.DoubleSide,
+    depthTest: false,
+    uniforms: { wire: { value: new THREE.Color() }, wireWidth: { value: 1 } },
+  });
+  /** The two traces of every contour, and the chosen one. */
+  private readonly traces = [new Segments(), new Segments()];
+  private readonly chosen = new Segments();
+  private readonly lines = [
+    thickLine(this.chosen, { width: 8, opacity: 1, depthTest: false, order: 2, nearer: 1 }),
+    thickLine(this.traces[0], { width: 3.4, opacity: 1, depthTest: false, order: 3, nearer: 1 }),
+    thickLine(this.traces[1], { width: 1.8, opacity: 1, depthTest: false, order: 4, nearer: 1 }),
+  ];
   private triangles: Uint32Array = new Uint32Array();
   private bounds = new THREE.Box2(new THREE.Vector2(), new THREE.Vector2(1, 1));
   private frame: Frame | null = null;
@@ -24,7 +58,6 @@ export class ViewPanels {
   private height = 1;
   private center = new THREE.Vector2();
   private perPixel = 0.01;
-  private readonly outlineMaterial = new THREE.LineBasicMaterial({ transparent: true, opacity: 0.16 });
   private flight: Flight | null = null;
 
   constructor(private readonly element: HTMLElement, private readonly invalidate: () => void) {
@@ -64,7 +97,7 @@ export class ViewPanels {
   setTheme(theme: Theme): void {
     this.theme = theme;
     this.scene.background = new THREE.Color(PALETTES[theme].background);
-    this.outlineMaterial.color.set(PALETTES[theme].wire);
+    this.material.uniforms.wire.value.set(PALETTES[theme].wire);
     this.colour();
     this.drawContours();
   }
@@ -72,9 +105,7 @@ export class ViewPanels {
   open(opened: Opened): void {
     this.scene.clear();
     this.mesh?.geometry.dispose();
-    this.outline?.geometry.dispose();
-    this.dropContours();
-    this.mesh = this.outline = this.frame = null;
+    this.mesh = this.frame = null;
     this.selected = null;
     const { panels, panel_triangles } = opened.arrays;
     this.triangles = panel_triangles;
@@ -89,21 +120,14 @@ export class ViewPanels {
       this.bounds.expandByPoint(at.set(panels[2 * corner], panels[2 * corner + 1]));
     }
     const geometry = new THREE.BufferGeometry();
-    const position = new THREE.BufferAttribute(points, 3);
-    geometry.setAttribute("position", position);
-    geometry.setAttribute("color", new THREE.BufferAttribute(new Float32Array(3 * corners), 3));
-    this.mesh = new THREE.Mesh(geometry, new THREE.MeshBasicMaterial({ vertexColors: true, side: THREE.DoubleSide }));
-    const wire = new THREE.BufferGeometry();
-    wire.setAttribute("position", position);
-    const edges = new Uint32Array(2 * corners);
-    for (let corner = 0; corner < corners; corner++) {
-      edges[2 * corner] = corner;
-      edges[2 * corner + 1] = corner - (corner % 3) + ((corner + 1) % 3);
-    }
-    wire.setIndex(new THREE.BufferAttribute(edges, 1));
-    this.outline = new THREE.LineSegments(wire, this.outlineMaterial);
-    this.outline.renderOrder = 1;
-    this.scene.add(this.mesh, this.outline);
+    geometry.setAttribute("position", new THREE.BufferAttribute(points, 3));
+    geometry.setAttribute("tone", new THREE.BufferAttribute(new Uint8Array(4 * corners), 4, true));
+    const own = Uint8Array.from({ length: 4 * corners }, (_, at) => (Math.floor(at / 4) % 3 === at % 4 ? 255 : 0));
+    geometry.setAttribute("corner", new THREE.BufferAttribute(own, 4, true));
+    this.mesh = new THREE.Mesh(geometry, this.material);
+    this.mesh.onBeforeRender = (renderer) => void (this.material.uniforms.wireWidth.value = 0.25 + 0.5 * renderer.getPixelRatio());
+    this.scene.add(this.mesh, ...this.lines);
+    this.drawContours();
     this.colour();
     this.frameAll(false);
   }
@@ -118,21 +142,16 @@ export class ViewPanels {
   private colour(): void {
     if (!this.mesh) return;
     const palette = PALETTES[this.theme];
-    const shades = [palette.green, palette.red, palette.crossing, palette.star].map((shade) => new THREE.Color(shade));
-    if (!this.frame) shades[0].set(palette.front);
-    const colours = this.mesh.geometry.getAttribute("color") as THREE.BufferAttribute;
-    const values = colours.array as Float32Array;
+    const shades = [this.frame ? palette.green : palette.front, palette.red, palette.crossing, palette.star].map(bytes);
+    const tone = this.mesh.geometry.getAttribute("tone") as THREE.BufferAttribute;
     const marks = this.frame?.arrays.triangle_colours;
     this.triangles.forEach((triangle, index) => {
       const shade = shades[marks ? marks[triangle] : 0];
       for (let corner = 0; corner < 3; corner++) {
-        const at = 9 * index + 3 * corner;
-        values[at] = shade.r;
-        values[at + 1] = shade.g;
-        values[at + 2] = shade.b;
+        for (let channel = 0; channel < 3; channel++) tone.array[12 * index + 4 * corner + channel] = shade[channel];
       }
     });
-    colours.needsUpdate = true;
+    tone.needsUpdate = true;
     this.invalidate();
   }
 
@@ -141,48 +160,20 @@ export class ViewPanels {
     this.drawContours();
   }
 
-  private dropContours(): void {
-    for (const line of this.lines) {
-      this.scene.remove(line);
-      line.geometry.dispose();
-      line.material.dispose();
-    }
-    this.lines = [];
-  }
-
   private drawContours(): void {
-    this.dropContours();
-    const frame = this.frame;
-    if (!frame || this.isEmpty) return;
-    const { panel_lines, panel_line_contours, panel_line_traces } = frame.arrays;
-    for (const [trace, width] of [
-      [-1, 8],
-      [0, 3.4],
-      [1, 1.8],
-    ]) {
-      const points: number[] = [];
-      const colours: number[] = [];
-      const colour = new THREE.Color();
-      panel_line_contours.forEach((contour, at) => {
-        const wanted = trace < 0 ? contour === this.selected : panel_line_traces[at] === trace;
-        if (!wanted) return;
-        const [x0, y0, x1, y1] = panel_lines.subarray(4 * at, 4 * at + 4);
-        points.push(x0, y0, 1, x1, y1, 1);
-        if (trace < 0) colour.set(this.theme === "dark" ? "#ffffff" : "#111111");
-        else colour.set(contourColour(frame.contours[contour]?.type ?? "OTHER", this.theme));
-        for (let end = 0; end < 2; end++) colours.push(colour.r, colour.g, colour.b);
-      });
-      if (points.length === 0) continue;
-      const geometry = new LineSegmentsGeometry();
-      geometry.setPositions(points);
-      geometry.setColors(colours);
-      const material = new LineMaterial({ linewidth: width, vertexColors: true, depthTest: false, transparent: true });
-      const line = new LineSegments2(geometry, material);
-      line.frustumCulled = false;
-      line.renderOrder = 3 + trace;
-      this.lines.push(line);
-      this.scene.add(line);
-    }
+    const { panel_lines, panel_line_contours, panel_line_traces } = this.frame?.arrays ?? NO_LINES;
+    const halo = bytes(this.theme === "dark" ? "#ffffff" : "#111111");
+    const drawn = [...this.traces, this.chosen].map((segments) => ({ segments, points: [] as number[], colours: [] as number[] }));
+    panel_line_contours.forEach((contour, at) => {
+      const [x0, y0, x1, y1] = panel_lines.subarray(4 * at, 4 * at + 4);
+      const add = (into: number, colour: [number, number, number]) => {
+        drawn[into].points.push(x0, y0, 1, x1, y1, 1);
+        drawn[into].colours.push(...colour);
+      };
+      add(panel_line_traces[at], bytes(contourColour(this.frame?.contours[contour]?.type ?? "OTHER", this.theme)));
+      if (contour === this.selected) add(2, halo);
+    });
+    for (const { segments, points, colours } of drawn) segments.set(points, colours);
     this.invalidate();
   }
 
@@ -260,3 +251,5 @@ export class ViewPanels {
     return best;
   }
 }
+
+const NO_LINES = { panel_lines: new Float32Array(), panel_line_contours: new Uint32Array(), panel_line_traces: new Uint8Array() };
