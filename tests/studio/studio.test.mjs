@@ -77,11 +77,14 @@ for (const name of ["closed", "bbii"]) {
 test("a click in the list flies both views to the contour", async () => {
   await open("closed.obj");
   const eye = () => page.evaluate(() => window.studio.space.camera.position.toArray());
-  const before = await eye();
+  const part = () => page.evaluate(() => [window.studio.panels.camera.left, window.studio.panels.camera.right]);
+  const [before, whole] = [await eye(), await part()];
   await page.click("#contours li[data-contour]");
   await page.waitForTimeout(1500);
   assert.equal(await page.getAttribute("#contours li[data-contour]", "aria-selected"), "true");
   assert.notDeepEqual(await eye(), before);
+  const [left, right] = await part();
+  assert.ok(right - left < whole[1] - whole[0], "the panels come nearer");
   await picture("selected");
   await page.keyboard.press("Home");
 });
@@ -107,14 +110,30 @@ test("undo gives the tangle back, redo the clean garment", async () => {
   await page.waitForFunction(() => document.body.dataset.verdict === "clean");
 });
 
-test("steps and stages go one by one", async () => {
+test("steps and stages go one by one, every stage under its name", async () => {
   await open("bbii.obj");
   await page.click("#step");
   await page.waitForFunction(() => document.getElementById("step-count").textContent === "1 step");
-  await page.click("#stage-step");
-  await page.waitForFunction(() => document.body.dataset.activity === "stage:move");
-  await page.click("#stage-step");
-  await page.waitForFunction(() => document.body.dataset.activity === "stage:analysis");
+  const places = () => page.evaluate(() => [...window.studio.space.positions]);
+  const before = await places();
+  const after = {};
+  for (const stage of ["untangle", "dynamics", "contact", "analysis"]) {
+    await page.click("#stage-step");
+    await page.waitForFunction((own) => document.body.dataset.activity === `stage:${own}`, stage);
+    assert.match(await page.textContent("#stage-name"), new RegExp(`of 4: ${stage}`, "i"));
+    after[stage] = await places();
+  }
+  await picture("stage");
+  assert.deepEqual(after.untangle, before);
+  assert.notDeepEqual(after.dynamics, before);
+  assert.notDeepEqual(after.contact, after.dynamics);
+  assert.deepEqual(after.analysis, after.contact);
+  assert.equal(await page.textContent("#step-count"), "2 steps");
+  for (const stage of ["analysis", "untangle", "dynamics", "contact"]) assert.match(await page.textContent("#times"), new RegExp(stage));
+  await page.keyboard.press("z");
+  await page.waitForFunction(() => document.body.dataset.activity === "idle");
+  assert.deepEqual(await places(), before);
+  assert.ok(await page.isHidden("#stage-name"));
 });
 
 test("the report and a GLB can be downloaded, and a picture taken", async () => {
@@ -181,12 +200,48 @@ test("a bad file is refused with a line that says where and why", async () => {
   await page.keyboard.press("Escape");
 });
 
-test("an uploaded file opens", async () => {
+test("a chosen file opens, and a dropped one", async () => {
+  const text = readFileSync(join(folder, "bbii.obj"), "utf8");
+  const arrived = async (name) => {
+    await page.waitForFunction((own) => document.getElementById("name").textContent === own, name);
+    await shown(page);
+    assert.equal(await data("verdict"), "tangled");
+  };
   await page.evaluate(() => delete document.body.dataset.verdict);
-  await page.setInputFiles("#file", { name: "mine.obj", mimeType: "text/plain", buffer: readFileSync(join(folder, "bbii.obj")) });
-  await page.waitForFunction(() => document.getElementById("name").textContent === "mine.obj");
-  await shown(page);
-  assert.equal(await data("verdict"), "tangled");
+  await page.setInputFiles("#file", { name: "mine.obj", mimeType: "text/plain", buffer: Buffer.from(text) });
+  await arrived("mine.obj");
+  await page.evaluate((content) => {
+    delete document.body.dataset.verdict;
+    const dropped = new DataTransfer();
+    dropped.items.add(new File([content], "dropped.obj"));
+    for (const type of ["dragenter", "dragover", "drop"]) document.body.dispatchEvent(new DragEvent(type, { dataTransfer: dropped, bubbles: true, cancelable: true }));
+  }, text);
+  await arrived("dropped.obj");
+});
+
+test("wireframe, colours, x-ray, section and panels follow their keys, and help lists them", async () => {
+  const canvas = async () => (await page.locator("#view3d").screenshot()).toString("base64");
+  const pressed = (name) => page.getAttribute(`[data-look="${name}"]`, "aria-pressed");
+  for (const [key, name] of [["w", "wireframe"], ["c", "colours"], ["k", "contours"], ["x", "xray"]]) {
+    const [state, looked] = [await pressed(name), await canvas()];
+    await page.keyboard.press(key);
+    await page.waitForTimeout(300);
+    assert.notEqual(await pressed(name), state, name);
+    assert.notEqual(await canvas(), looked, name);
+    await page.keyboard.press(key);
+  }
+  const whole = await canvas();
+  await page.keyboard.press("v");
+  await page.waitForTimeout(300);
+  assert.equal(await page.inputValue("#section"), "x");
+  assert.notEqual(await canvas(), whole);
+  await picture("section");
+  for (let press = 0; press < 3; press++) await page.keyboard.press("v");
+  assert.equal(await page.inputValue("#section"), "off");
+  await page.keyboard.press("?");
+  assert.ok((await page.locator("#keys kbd").count()) >= 20);
+  await picture("keys");
+  await page.keyboard.press("Escape");
 });
 
 test("a simulation plays to its end", async () => {
@@ -196,6 +251,8 @@ test("a simulation plays to its end", async () => {
   await page.waitForFunction(() => document.getElementById("scrub").value === "6", null, { timeout: 60000 });
   await page.waitForFunction(() => document.getElementById("play").textContent === "Play");
   assert.match(await page.textContent("#frame-report"), /solver iterations/);
+  const drawn = () => document.getElementById("strip").getContext("2d").getImageData(0, 0, 400, 10).data.filter((value, at) => at % 4 === 3 && value > 0).length;
+  assert.ok((await page.evaluate(drawn)) > 1000, "the strip shows the frames");
   await picture("playback");
   await page.keyboard.press("ArrowLeft");
   await page.waitForFunction(() => document.getElementById("scrub").value === "5");

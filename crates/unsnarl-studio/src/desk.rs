@@ -200,7 +200,9 @@ impl Desk {
                 return Ok(self.stop(why)?);
             }
             Command::Stage {} => {
-                workpiece.remember();
+                if !workpiece.is_within_step() {
+                    workpiece.remember();
+                }
                 let stage = workpiece.stage();
                 return Ok(self.stop(&format!("stage:{stage}"))?);
             }

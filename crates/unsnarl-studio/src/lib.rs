@@ -12,6 +12,7 @@ pub mod command;
 mod desk;
 pub mod door;
 pub mod folder;
+mod grip;
 pub mod log;
 mod opening;
 pub mod packet;
@@ -19,6 +20,7 @@ pub mod page;
 mod playback;
 mod portrait;
 mod socket;
+mod stages;
 mod workpiece;
 
 use crate::command::LARGEST_UPLOAD;

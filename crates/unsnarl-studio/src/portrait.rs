@@ -92,18 +92,14 @@ fn reals(points: &[DVec3]) -> impl Iterator<Item = f32> + '_ {
 
 /// What changes.
 pub fn frame(workpiece: &Workpiece, activity: &str) -> Packet {
-    let Workpiece { opened, tangle, .. } = workpiece;
-    let positions = workpiece.all_positions();
+    let Workpiece { opened, tangle, looked_at, .. } = workpiece;
     let mut order: Vec<(f64, &TangledContour)> =
-        tangle.contours.iter().map(|tangled| (tangled.contour.length(&positions), tangled)).collect();
+        tangle.contours.iter().map(|tangled| (tangled.contour.length(looked_at), tangled)).collect();
     order.sort_by(|a, b| b.0.total_cmp(&a.0));
     let total_length: f64 = order.iter().map(|(length, _)| length).sum();
-    let listed: Vec<Value> = order
-        .iter()
-        .take(MOST_LISTED)
-        .map(|(length, tangled)| describe(opened, tangled, *length, &positions))
-        .collect();
-    let lines = Lines::new(opened, &order, &positions);
+    let listed: Vec<Value> =
+        order.iter().take(MOST_LISTED).map(|(length, tangled)| describe(opened, tangled, *length, looked_at)).collect();
+    let lines = Lines::new(opened, &order, looked_at);
     Packet::new("frame")
         .field("activity", activity)
         .field("steps", workpiece.steps)
@@ -115,8 +111,8 @@ pub fn frame(workpiece: &Workpiece, activity: &str) -> Packet {
         .field("contour_length", total_length)
         .field("stage_times", workpiece.stage_times)
         .field("undo_depth", workpiece.undo_depth())
-        .reals("positions", reals(workpiece.positions()))
-        .bytes("vertex_colours", vertex_colours(positions.len(), tangle))
+        .reals("positions", reals(workpiece.shown_positions()))
+        .bytes("vertex_colours", vertex_colours(looked_at.len(), tangle))
         .bytes("triangle_colours", triangle_colours(opened, tangle))
         .indices("pins", workpiece.pins())
         .reals("lines", lines.points)

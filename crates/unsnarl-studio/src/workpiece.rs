@@ -3,13 +3,15 @@
 //! Guarantees: undo gives positions and pins back bit for bit; memory for undo is bounded.
 //! Does not: decide anything about cloth; `unsnarl::fix` and `unsnarl::analysis` do.
 
+use crate::grip::Grip;
 use crate::opening::Opened;
+use crate::stages::{self, StageTimes, Walk, milliseconds};
 use serde::Serialize;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Instant;
 use unsnarl::analysis::report::{CheckReport, Findings};
 use unsnarl::analysis::{self, Tangle, Verdict};
-use unsnarl::fix::{self, FixSettings, Patient, Untangling};
+use unsnarl::fix::{self, FixSettings, Observe, Patient, Untangling};
 use unsnarl::state::State;
 use unsnarl_geometry::{DVec3, TriangleId, VertexId};
 
@@ -26,8 +28,12 @@ pub struct Workpiece {
     pub verdict: Option<Verdict>,
     /// Steps since it was opened.
     pub steps: usize,
-    /// Milliseconds that the stages of the last step took.
+    /// How long the stages of the last step took.
     pub stage_times: StageTimes,
+    /// Positions of cloth and bodies that the tangle belongs to.
+    pub looked_at: Vec<DVec3>,
+    /// A step that is shown stage by stage.
+    walk: Walk,
     untangling: Untangling,
     settings: FixSettings,
     /// Steps since the last action began.
@@ -59,23 +65,9 @@ pub enum Advance {
     GaveUp,
 }
 
-/// Milliseconds.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
-pub struct StageTimes {
-    /// Finding and naming what crosses.
-    pub analysis: f64,
-    /// Resolver, dynamics and contact.
-    pub untangling: f64,
-}
-
 struct Snapshot {
     positions: Vec<DVec3>,
     pins: BTreeMap<u32, DVec3>,
-}
-
-/// Cloth held by the pointer: where each vertex was, and how far it follows.
-struct Grip {
-    vertices: Vec<(VertexId, DVec3, f64)>,
 }
 
 /// What is saved as a report.
@@ -108,7 +100,9 @@ impl Workpiece {
             tangle,
             opened,
             steps: 0,
-            stage_times: StageTimes { analysis: analysis_time, untangling: 0.0 },
+            stage_times: StageTimes { analysis: analysis_time, ..StageTimes::default() },
+            looked_at: positions,
+            walk: Walk::default(),
             settings,
             run_steps: 0,
             look: Look::Fresh,
@@ -124,6 +118,11 @@ impl Workpiece {
     /// Positions of the cloth.
     pub fn positions(&self) -> &[DVec3] {
         &self.untangling.state.positions
+    }
+
+    /// Positions of the cloth as the page shows it: after a stage of a step, or as it is.
+    pub fn shown_positions(&self) -> &[DVec3] {
+        self.walk.shown().unwrap_or(self.positions())
     }
 
     /// Positions of cloth, then of bodies.
@@ -154,6 +153,7 @@ impl Workpiece {
         let rest = &self.opened.state;
         let state = State::at_rest(positions, rest.rest_shapes.clone(), rest.rest_angles.clone());
         self.untangling = untangling(&self.opened, state, &self.settings);
+        self.walk.end();
         self.look = Look::Stale;
         self.apply_holds();
     }
@@ -169,43 +169,56 @@ impl Workpiece {
 
     /// Looks at what crosses, unless that is known.
     pub fn analyze(&mut self) {
+        self.walk.end();
         if self.look == Look::Fresh {
             return;
         }
         let start = Instant::now();
         self.tangle = self.untangling.analyze();
         self.stage_times.analysis = milliseconds(start);
-        self.verdict = if self.tangle.is_empty() {
-            let positions = self.untangling.all_positions();
-            Some(analysis::verdict(&self.opened.assembly, &positions, &mut self.workspace))
-        } else {
-            None
-        };
+        self.looked_at = self.untangling.all_positions();
+        let is_empty = self.tangle.is_empty();
+        self.verdict = is_empty.then(|| analysis::verdict(&self.opened.assembly, &self.looked_at, &mut self.workspace));
         self.look = Look::Fresh;
     }
 
     /// A whole step, with what crosses afterwards.
     pub fn step(&mut self) -> Advance {
-        self.analyze();
-        let advance = self.progress();
-        if advance == Advance::GoOn {
-            self.move_cloth();
+        among_workers(|| {
             self.analyze();
-        }
-        advance
+            let advance = self.progress();
+            if advance == Advance::GoOn {
+                self.move_cloth(&mut |_, _| {});
+                self.analyze();
+            }
+            advance
+        })
     }
 
-    /// One stage: moves cloth if what crosses is known, looks otherwise.
+    /// Whether a step is walked through and not over: its next stage is not an action of its own.
+    pub fn is_within_step(&self) -> bool {
+        self.walk.shown().is_some() || self.look == Look::Stale
+    }
+
+    /// One stage: the next one of a step that is walked through, a look at what crosses, or the first of a new step.
     pub fn stage(&mut self) -> &'static str {
-        if self.look == Look::Stale {
-            self.analyze();
-            "analysis"
-        } else if self.progress() == Advance::GoOn {
-            self.move_cloth();
-            "move"
-        } else {
-            "done"
-        }
+        among_workers(|| {
+            if let Some(stage) = self.walk.next() {
+                return stages::name(stage);
+            }
+            if self.look == Look::Stale {
+                self.analyze();
+                return "analysis";
+            }
+            if self.progress() != Advance::GoOn {
+                return "done";
+            }
+            let mut walk = Walk::default();
+            self.move_cloth(&mut |stage, cloth| walk.keep(stage, cloth));
+            let first = walk.next();
+            self.walk = walk;
+            first.map_or("done", stages::name)
+        })
     }
 
     fn progress(&mut self) -> Advance {
@@ -229,10 +242,12 @@ impl Workpiece {
         }
     }
 
-    fn move_cloth(&mut self) {
-        let start = Instant::now();
-        self.untangling.step(&self.tangle);
-        self.stage_times.untangling = milliseconds(start);
+    fn move_cloth(&mut self, observe: Observe) {
+        let (times, mut clock) = (&mut self.stage_times, Instant::now());
+        self.untangling.step_observed(&self.tangle, &mut |stage, cloth| {
+            times.note(stage, &mut clock);
+            observe(stage, cloth);
+        });
         self.steps += 1;
         self.run_steps += 1;
         self.look = Look::Stale;
@@ -241,6 +256,7 @@ impl Workpiece {
     /// Remembers where everything is, as one action to take back.
     pub fn remember(&mut self) {
         self.future.clear();
+        self.walk.end();
         self.run_steps = 0;
         self.untangling.start_again();
         self.past.push_back(self.snapshot());
@@ -283,10 +299,7 @@ impl Workpiece {
             return;
         }
         self.remember();
-        let reached = reach(&self.untangling, VertexId(vertex), radius);
-        let positions = self.positions();
-        let vertices = reached.into_iter().map(|(vertex, share)| (vertex, positions[vertex.index()], share)).collect();
-        self.grip = Some(Grip { vertices });
+        self.grip = Some(Grip::new(&self.untangling, VertexId(vertex), radius));
         self.apply_holds();
     }
 
@@ -367,6 +380,11 @@ pub enum Pin {
     Removed,
 }
 
+/// Does work on a thread of the engine's pool: parallel parts of it then need not be handed over one by one.
+fn among_workers<R: Send>(work: impl FnOnce() -> R + Send) -> R {
+    rayon::join(work, || ()).0
+}
+
 fn untangling(opened: &Opened, state: State, settings: &FixSettings) -> Untangling {
     let patient = Patient {
         model: opened.model.clone(),
@@ -387,29 +405,4 @@ fn check(opened: &Opened, positions: &[DVec3], tangle: &Tangle, verdict: &Verdic
         seconds: start.elapsed().as_secs_f64(),
     };
     CheckReport::new(&findings, |triangle: TriangleId| opened.sheet_name(triangle))
-}
-
-fn milliseconds(start: Instant) -> f64 {
-    1e3 * start.elapsed().as_secs_f64()
-}
-
-/// The vertices within a distance along edges, with the share of a drag that each follows: 1 at the vertex itself,
-/// falling smoothly to 0.
-fn reach(untangling: &Untangling, from: VertexId, radius: f64) -> Vec<(VertexId, f64)> {
-    let topology = &untangling.model.topology;
-    let positions = &untangling.state.positions;
-    let center = positions[from.index()];
-    let mut reached = BTreeMap::from([(from, 1.0)]);
-    let mut front = vec![from];
-    while let Some(vertex) = front.pop() {
-        for next in topology.ring(vertex) {
-            let distance = positions[next.index()].distance(center) / radius.max(1e-9);
-            if distance < 1.0 && !reached.contains_key(&next) {
-                let rest = 1.0 - distance * distance;
-                reached.insert(next, rest * rest);
-                front.push(next);
-            }
-        }
-    }
-    reached.into_iter().collect()
 }

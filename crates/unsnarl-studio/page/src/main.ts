@@ -11,6 +11,7 @@ import { Playbar } from "./playbar";
 import { Plot } from "./plot";
 import { SaveDialog, deliver } from "./saving";
 import { Sidebar, element, length, make } from "./sidebar";
+import { showStage } from "./stageName";
 import { Tools } from "./tools";
 import { type Look3d, type SectionAxis, View3d } from "./view3d";
 import { ViewPanels } from "./viewPanels";
@@ -23,6 +24,9 @@ let frame: Frame | null = null;
 let selected: number | null = null;
 let running = false;
 let arrived: Frame | null = null;
+/** While something runs, what is beside the view in space is shown anew at most this often, milliseconds. */
+const BREAK = 200;
+let due: number | undefined;
 const look: Look3d = { wireframe: true, colours: true, xray: false, contours: true, section: "off", sectionShare: 0.5 };
 /** Counters for whoever measures: frames received, and when a garment was asked for and shown. */
 const measures = { frames: 0, askedAt: 0, shownAfter: 0 };
@@ -176,26 +180,38 @@ function showOpened(message: Opened): void {
 function showFrame(message: Frame): void {
   measures.frames++;
   const first = frame === null;
+  const turned = frame?.activity !== message.activity;
   const before = selected !== null ? frame?.contours[selected] : undefined;
   frame = message;
+  running = message.activity === "untangling";
   space.show(message);
-  panels.show(message);
   if (first) requestAnimationFrame(() => (measures.shownAfter = performance.now() - measures.askedAt));
   if (before) {
     const again = message.contours.findIndex((own) => own.type === before.type && distance(own.center, before.center) < 0.5 * before.radius + 1e-6);
     if (again !== selected) select(again < 0 ? null : again, "stay");
   }
+  if (message.number === undefined) plot.add(message.steps, message.red_vertices, message.contour_length);
+  else playbar.arrived(message);
+  const moves = running || message.activity === "playing";
+  if (!moves || turned) showBeside();
+  else due ??= window.setTimeout(showBeside, BREAK);
+}
+
+/** Everything beside the view in space, which alone keeps pace while something runs. */
+function showBeside(): void {
+  window.clearTimeout(due);
+  due = undefined;
+  const message = frame;
+  if (!message) return;
+  panels.show(message);
   sidebar.show(message);
+  plot.draw();
   element("red-now").textContent = String(message.red_vertices);
   element("length-now").textContent = length(message.contour_length);
   element("step-count").textContent = message.steps === 1 ? "1 step" : `${message.steps} steps`;
-  if (message.number !== undefined) playbar.arrived(message);
-  else plot.add(message.steps, message.red_vertices, message.contour_length);
-  running = message.activity === "untangling";
   showActivity();
+  showStage(message.activity);
   if (message.activity === "gave-up") toast(`Something is left after ${message.steps} steps. Drag it free, or untangle again.`, "bad");
-  if (message.activity === "stage:analysis") toast("Stage: analysis. Contours and colours are those of the cloth as it is now.");
-  if (message.activity === "stage:move") toast("Stage: resolver, dynamics and contact moved the cloth; contours are those from before.");
 }
 
 function distance(a: number[], b: number[]): number {
@@ -369,4 +385,4 @@ listen([
 ]);
 setTheme(theme);
 setLook({});
-Object.assign(window, { studio: { measures, connection, space, pins: () => frame?.arrays.pins.length ?? 0, drawings, drawn: () => drawings[0].drawn, memory: () => drawings.map((drawing) => drawing.memory()) } });
+Object.assign(window, { studio: { measures, connection, space, panels, pins: () => frame?.arrays.pins.length ?? 0, drawings, drawn: () => drawings[0].drawn, memory: () => drawings.map((drawing) => drawing.memory()) } });

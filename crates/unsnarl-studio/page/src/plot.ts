@@ -26,7 +26,6 @@ export class Plot {
     this.red.push(red);
     this.length.push(length);
     if (this.steps.length > 4000) for (const list of [this.steps, this.red, this.length]) list.splice(0, 1000);
-    this.draw();
   }
 
   draw(): void {

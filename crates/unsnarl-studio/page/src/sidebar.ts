@@ -14,6 +14,9 @@ const MEANINGS: Record<ContourType, string> = {
   OTHER: "ends where more than two triangles meet",
 };
 
+/** The stages of a step, in order. */
+const STAGES = ["analysis", "untangle", "dynamics", "contact"];
+
 export class Sidebar {
   private readonly list = element("contours");
   private readonly totals = element("totals");
@@ -22,8 +25,6 @@ export class Sidebar {
   partCount = 1;
   private selected: number | null = null;
   private frame: Frame | null = null;
-  private drawnAt = 0;
-  private waiting = false;
 
   constructor(private readonly theme: () => Theme, onSelect: (contour: number) => void) {
     this.list.addEventListener("click", (event) => {
@@ -40,18 +41,9 @@ export class Sidebar {
     });
   }
 
-  /** Shows a frame; lists are redrawn at most ten times a second while something runs. */
   show(frame: Frame): void {
     this.frame = frame;
-    const running = frame.activity === "untangling" || frame.activity === "playing";
-    if (!running || performance.now() - this.drawnAt > 100) this.draw();
-    else if (!this.waiting) {
-      this.waiting = true;
-      window.setTimeout(() => {
-        this.waiting = false;
-        this.draw();
-      }, 100);
-    }
+    this.draw();
   }
 
   select(contour: number | null): void {
@@ -66,7 +58,6 @@ export class Sidebar {
   draw(): void {
     const frame = this.frame;
     if (!frame) return;
-    this.drawnAt = performance.now();
     element("contour-count").textContent = String(frame.contour_count);
     this.totals.replaceChildren(
       ...CONTOUR_TYPES.filter((type) => type !== "OTHER" || frame.types.OTHER > 0).map((type) => {
@@ -116,7 +107,7 @@ export class Sidebar {
   }
 
   private drawTimes(frame: Frame): void {
-    const entries = Object.entries(frame.stage_times).filter(([, time]) => time > 0);
+    const entries = STAGES.map((stage) => [stage, frame.stage_times[stage] ?? 0] as const).filter(([, time]) => time > 0);
     const most = Math.max(...entries.map(([, time]) => time), 1e-9);
     this.times.replaceChildren(
       ...entries.map(([stage, time]) => {

@@ -4,6 +4,7 @@
 //! these sums are added afterwards, band by band. So the product has the same bits on any number of threads, and half the
 //! memory traffic of a full matrix.
 
+use super::live_rows::LiveRows;
 use super::pattern::Pattern;
 use crate::geometry::{DMat3, DVec3};
 use rayon::prelude::*;
@@ -45,44 +46,62 @@ impl BlockMatrix {
         }
     }
 
-    /// Sets `out` to the product with `vector`; returns the dot product of the two.
-    pub fn multiply(&mut self, pattern: &Pattern, vector: &[DVec3], out: &mut [DVec3]) -> f64 {
+    /// Sets `out` to the product with `vector`.
+    pub fn multiply(&mut self, pattern: &Pattern, vector: &[DVec3], out: &mut [DVec3]) {
         let (diagonal, upper) = (&self.diagonal, &self.upper);
         out.par_chunks_mut(BAND).zip(self.debts.par_iter_mut()).enumerate().for_each(|(band, (own, debt))| {
-            multiply_band(pattern, diagonal, upper, vector, band * BAND, own, debt);
+            let rows = band * BAND..band * BAND + own.len();
+            multiply_band(pattern, [diagonal, upper], vector, rows, (own, debt));
         });
+        let debts = &self.debts;
+        out.par_chunks_mut(BAND).enumerate().for_each(|(band, own)| pay(debts, band, own));
+    }
+
+    /// As [`BlockMatrix::multiply`] for a vector that is zero in all rows but the live ones; only those are right in `out`.
+    /// Returns the dot product of the two.
+    pub fn multiply_live(&mut self, pattern: &Pattern, live: &LiveRows, vector: &[DVec3], out: &mut [DVec3]) -> f64 {
+        let (diagonal, upper) = (&self.diagonal, &self.upper);
+        let bands = live.bands_per_task();
+        (out.par_chunks_mut(BAND).zip(self.debts.par_iter_mut()).enumerate().with_min_len(bands)).for_each(
+            |(band, (own, debt))| multiply_band(pattern, [diagonal, upper], vector, live.band(band), (own, debt)),
+        );
         let debts = &self.debts;
         let dots: Vec<f64> = out
             .par_chunks_mut(BAND)
             .enumerate()
+            .with_min_len(bands)
             .map(|(band, own)| {
-                let start = band * BAND;
-                for debt in &debts[..band] {
-                    let paid_before = (start - debt.first_row).min(debt.sums.len());
-                    for (value, owed) in own.iter_mut().zip(&debt.sums[paid_before..]) {
-                        *value += *owed;
-                    }
-                }
-                own.iter().zip(&vector[start..]).map(|(a, b)| a.dot(*b)).sum()
+                pay(debts, band, own);
+                live.band(band).map(|row| own[row - band * BAND].dot(vector[row])).sum()
             })
             .collect();
         dots.iter().sum()
     }
 }
 
+/// Adds to the rows of a band what earlier bands owe to them.
+fn pay(debts: &[Debt], band: usize, own: &mut [DVec3]) {
+    for debt in &debts[..band] {
+        let paid_before = (band * BAND - debt.first_row).min(debt.sums.len());
+        for (value, owed) in own.iter_mut().zip(&debt.sums[paid_before..]) {
+            *value += *owed;
+        }
+    }
+}
+
+/// The part of a product that some rows of one band give, to the band's own rows and to later ones.
 fn multiply_band(
     pattern: &Pattern,
-    diagonal: &[DMat3],
-    upper: &[DMat3],
+    [diagonal, upper]: [&[DMat3]; 2],
     vector: &[DVec3],
-    start: usize,
-    own: &mut [DVec3],
-    debt: &mut Debt,
+    rows: impl Iterator<Item = usize>,
+    (own, debt): (&mut [DVec3], &mut Debt),
 ) {
-    let end = start + own.len();
+    let end = debt.first_row;
+    let start = end - own.len();
     own.fill(DVec3::ZERO);
     debt.sums.fill(DVec3::ZERO);
-    for row in start..end {
+    for row in rows {
         let here = vector[row];
         let mut sum = diagonal[row] * here;
         let range = pattern.row_starts[row] as usize..pattern.row_starts[row + 1] as usize;
@@ -103,6 +122,7 @@ fn multiply_band(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dynamics::conjugate_gradients::Freedom;
     use crate::geometry::Topology;
 
     /// A strip long enough for several bands, and the same product by a dense sum over all pairs.
@@ -135,9 +155,34 @@ mod tests {
             }
         }
         let mut out = vec![DVec3::ZERO; count as usize];
-        let dot = matrix.multiply(&pattern, &vector, &mut out);
+        matrix.multiply(&pattern, &vector, &mut out);
+        assert!(out.iter().zip(&expected).all(|(a, b)| (*a - *b).length() < 1e-12));
+        let all = vec![Freedom::Free; count as usize];
+        let mut live = LiveRows::default();
+        live.find(&all);
+        let dot = matrix.multiply_live(&pattern, &live, &vector, &mut out);
         let expected_dot: f64 = expected.iter().zip(&vector).map(|(a, b)| a.dot(*b)).sum();
         assert!((dot - expected_dot).abs() < 1e-9);
         assert!(out.iter().zip(&expected).all(|(a, b)| (*a - *b).length() < 1e-12));
+        let some: Vec<Freedom> =
+            (0..count as usize).map(|row| if row % 7 < 2 { Freedom::Free } else { Freedom::Held }).collect();
+        live.find(&some);
+        let vector: Vec<DVec3> = some.iter().zip(&vector).map(|(freedom, value)| freedom.filter(*value)).collect();
+        let mut whole = vec![DVec3::ZERO; count as usize];
+        matrix.multiply(&pattern, &vector, &mut whole);
+        let dot = matrix.multiply_live(&pattern, &live, &vector, &mut out);
+        let free = |row: &usize| some[*row] == Freedom::Free;
+        assert!((0..count as usize).filter(free).all(|row| out[row] == whole[row]));
+        assert_eq!(
+            dot,
+            whole
+                .iter()
+                .zip(&vector)
+                .map(|(a, b)| a.dot(*b))
+                .collect::<Vec<_>>()
+                .chunks(BAND)
+                .map(|band| band.iter().sum::<f64>())
+                .sum::<f64>()
+        );
     }
 }

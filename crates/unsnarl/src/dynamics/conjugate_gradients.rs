@@ -8,6 +8,7 @@
 //! Does not: notice a matrix that is not positive definite other than by stopping and saying so.
 
 use super::block_matrix::{BAND, BlockMatrix};
+use super::live_rows::LiveRows;
 use super::pattern::Pattern;
 use crate::geometry::{DMat3, DVec3};
 use rayon::prelude::*;
@@ -50,6 +51,7 @@ pub struct SolverMemory {
     direction: Vec<DVec3>,
     image: Vec<DVec3>,
     inverse_diagonal: Vec<DMat3>,
+    live: LiveRows,
 }
 
 /// Solves `matrix x = right` in the free directions. `x` holds the start: a guess in free directions, the wanted values in
@@ -63,8 +65,10 @@ pub fn solve(
     limits: Limits<'_>,
     memory: &mut SolverMemory,
 ) -> Solve {
-    let SolverMemory { residual, direction, image, inverse_diagonal } = memory;
+    let SolverMemory { residual, direction, image, inverse_diagonal, live } = memory;
     let count = right.len();
+    live.find(freedom);
+    let (live, bands) = (&*live, live.bands_per_task());
     for vector in [&mut *residual, &mut *direction, &mut *image] {
         vector.clear();
         vector.resize(count, DVec3::ZERO);
@@ -86,7 +90,7 @@ pub fn solve(
     let target = limits.tolerance * limits.tolerance * scale.max(f64::MIN_POSITIVE);
     let mut iterations = 0;
     while energy > target && iterations < limits.iterations {
-        let curvature = matrix.multiply(pattern, direction, image);
+        let curvature = matrix.multiply_live(pattern, live, direction, image);
         if !(curvature > 0.0 && curvature.is_finite()) {
             break;
         }
@@ -95,10 +99,11 @@ pub fn solve(
             .par_chunks_mut(BAND)
             .zip(residual.par_chunks_mut(BAND))
             .enumerate()
+            .with_min_len(bands)
             .map(|(band, (x, residual))| {
                 let mut sum = 0.0;
-                for (at, (x, residual)) in x.iter_mut().zip(residual).enumerate() {
-                    let row = band * BAND + at;
+                for row in live.band(band) {
+                    let (x, residual) = (&mut x[row - band * BAND], &mut residual[row - band * BAND]);
                     *x += direction[row] * step;
                     *residual -= freedom[row].filter(image[row]) * step;
                     sum += residual.dot(preconditioned(row, *residual));
@@ -108,9 +113,9 @@ pub fn solve(
             .collect();
         let next_energy: f64 = parts.iter().sum();
         let keep = next_energy / energy;
-        direction.par_chunks_mut(BAND).enumerate().for_each(|(band, direction)| {
-            for (at, direction) in direction.iter_mut().enumerate() {
-                let row = band * BAND + at;
+        direction.par_chunks_mut(BAND).enumerate().with_min_len(bands).for_each(|(band, direction)| {
+            for row in live.band(band) {
+                let direction = &mut direction[row - band * BAND];
                 *direction = preconditioned(row, residual[row]) + *direction * keep;
             }
         });

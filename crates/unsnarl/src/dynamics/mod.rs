@@ -12,6 +12,7 @@ mod block_matrix;
 mod conjugate_gradients;
 pub mod energy;
 pub mod hinge;
+mod live_rows;
 pub mod mass_spring;
 pub mod pattern;
 

@@ -3,7 +3,7 @@
 //! The method's remedy goes through the same dynamics and contact as edge shortening; only the wishes and the pairs that may
 //! cross differ. When a method stalls, more cloth may move, twice; then it has to be content with what it reached.
 
-use super::Untangling;
+use super::{FixStage, Observe, Untangling};
 use crate::analysis::Tangle;
 use crate::untangle::{Situation, plan};
 
@@ -12,7 +12,7 @@ const WIDENINGS: usize = 2;
 
 impl Untangling {
     /// Plans, proposes, keeps apart.
-    pub(super) fn classic_step(&mut self, tangle: &Tangle) {
+    pub(super) fn classic_step(&mut self, tangle: &Tangle, observe: Observe) {
         let positions = self.all_positions();
         let situation = Situation {
             assembly: &self.assembly,
@@ -26,7 +26,8 @@ impl Untangling {
         let plan = plan(self.settings.method, &situation, &self.settings.classic);
         self.resolvers.gia += usize::from(plan.report.attracted > 0);
         self.resolvers.icm += usize::from(plan.report.pushed > 0);
-        self.advance(&plan.remedy);
+        observe(FixStage::Untangle, &self.state.positions);
+        self.advance(&plan.remedy, observe);
     }
 
     /// Lets more cloth move; `false` if it has been tried often enough.

@@ -50,6 +50,20 @@ pub struct Progress<'a> {
     pub positions: &'a [DVec3],
 }
 
+/// The stages of a step, in order; the analysis before it is [`Untangling::analyze`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FixStage {
+    /// What to do about the tangle is decided.
+    Untangle,
+    /// Dynamics has proposed where cloth goes.
+    Propose,
+    /// Contact has decided where it may go.
+    Contact,
+}
+
+/// Hears of every stage as it ends, with the positions of the cloth at that moment.
+pub type Observe<'a> = &'a mut dyn FnMut(FixStage, &[DVec3]);
+
 /// Whether to go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Continue {

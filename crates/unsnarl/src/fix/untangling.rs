@@ -5,7 +5,7 @@
 
 use super::retreat::Retreat;
 use super::watch::{Advance, Watch};
-use super::{FixMethod, FixSettings, Outcome, Patient, ResolverCounts, Stop, sizes, touching};
+use super::{FixMethod, FixSettings, FixStage, Observe, Outcome, Patient, ResolverCounts, Stop, sizes, touching};
 use crate::analysis::{self, Assembly, PartKind, Tangle};
 use crate::contact::{self, ContactInput, ContactMesh, ContactSettings};
 use crate::dynamics::{self, Guidance, Hold, Start};
@@ -119,11 +119,16 @@ impl Untangling {
 
     /// One step: shorten, propose, keep apart.
     pub fn step(&mut self, tangle: &Tangle) {
+        self.step_observed(tangle, &mut |_, _| {});
+    }
+
+    /// As [`Untangling::step`]; `observe` hears of every stage as it ends.
+    pub fn step_observed(&mut self, tangle: &Tangle, observe: Observe) {
         self.red_history.push(tangle.colours.red_vertices.len());
         self.grow_active(tangle);
         self.steps += 1;
         if self.settings.method.is_classic() {
-            return self.classic_step(tangle);
+            return self.classic_step(tangle, observe);
         }
         let esef_settings = EsefSettings { gamma: self.settings.gamma, ..EsefSettings::default() };
         let report = esef::update(&self.model, &mut self.pulls, &tangle.colours, self.settings.step, &esef_settings);
@@ -139,11 +144,12 @@ impl Untangling {
         let mut rules = ColourRules::from_colours(self.assembly.topology(), &tangle.colours, separation);
         rules.omit(self.assembly.topology(), &tear.omitted);
         rules.keep_usual_from(self.state.positions.len());
-        self.advance(&Remedy { rules, ..Remedy::default() });
+        observe(FixStage::Untangle, &self.state.positions);
+        self.advance(&Remedy { rules, ..Remedy::default() }, observe);
     }
 
     /// Dynamics and contact under the rules and forces of a remedy.
-    pub(super) fn advance(&mut self, remedy: &Remedy) {
+    pub(super) fn advance(&mut self, remedy: &Remedy, observe: Observe) {
         let frozen = (0..self.active.len()).filter(|&vertex| !self.active[vertex]).map(VertexId::new);
         let held =
             frozen.map(|vertex| (vertex, self.state.positions[vertex.index()])).chain(self.holds.iter().copied());
@@ -161,6 +167,7 @@ impl Untangling {
         };
         let mut proposed = dynamics::propose(&start, &guidance, &dynamics_settings, &mut self.dynamics_workspace);
         self.limit_motion(&mut proposed.positions);
+        observe(FixStage::Propose, &proposed.positions);
         let from = self.all_positions();
         let to: Vec<DVec3> = proposed.positions.iter().chain(&self.body_positions).copied().collect();
         let mean_mass = self.model.masses.iter().sum::<f64>() / self.model.masses.len() as f64;
@@ -193,6 +200,7 @@ impl Untangling {
         self.last_move = moves.map(|((to, from), size)| to.distance(*from) / size).fold(0.0, f64::max);
         proposed.positions.copy_from_slice(&resolved.positions[..self.state.positions.len()]);
         self.state = dynamics::finish(&start, proposed, &dynamics_settings, &mut self.dynamics_workspace);
+        observe(FixStage::Contact, &self.state.positions);
     }
 
     /// Shortens moves that are longer than a share of the edges around.
