@@ -1,8 +1,9 @@
 // Measures the studio: time to show, frames a second while orbiting and while untangling, memory over many cycles.
-// Usage: UNSNARL=path/to/release/unsnarl node bars.mjs [cycles]
+// Beside each rate stands the processor time of studio and browser together for one frame, which depends less on what else
+// the machine does. Usage: tests/studio/bars [cycles], or UNSNARL=path/to/release/unsnarl node bars.mjs [cycles]
 
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { shown, startBrowser, startStudio } from "./browser.mjs";
@@ -22,6 +23,26 @@ const bar = (what, value, bound, good) => {
   results.push(good);
   console.log(`${good ? "met   " : "MISSED"} ${what}: ${value} (bar: ${bound})`);
 };
+
+/** Milliseconds of processor time that the studio and the browser have used so far. */
+function processorTime() {
+  const processes = readdirSync("/proc").filter((name) => /^\d+$/.test(name)).flatMap((pid) => {
+    try {
+      const text = readFileSync(`/proc/${pid}/stat`, "utf8");
+      const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
+      return [{ pid: Number(pid), parent: Number(fields[1]), time: 10 * (Number(fields[11]) + Number(fields[12])) }];
+    } catch {
+      return [];
+    }
+  });
+  const own = new Set([process.pid]);
+  for (let before = 0; before < own.size; ) {
+    before = own.size;
+    for (const { pid, parent } of processes) if (own.has(parent)) own.add(pid);
+  }
+  own.delete(process.pid);
+  return processes.filter(({ pid }) => own.has(pid)).reduce((sum, { time }) => sum + time, 0);
+}
 
 async function open(name) {
   await page.evaluate(() => delete document.body.dataset.verdict);
@@ -48,23 +69,27 @@ try {
   box = await page.locator("#view3d").boundingBox();
   await page.mouse.move(box.x + 320, box.y + 240);
   await page.mouse.down();
-  const orbit = { drawn: await page.evaluate(() => window.studio.drawn()), start: Date.now() };
+  const orbit = { drawn: await page.evaluate(() => window.studio.drawn()), start: Date.now(), used: processorTime() };
   while (Date.now() - orbit.start < 5000) {
     const angle = (Date.now() - orbit.start) / 400;
     await page.mouse.move(box.x + 320 + 150 * Math.sin(angle), box.y + 240 + 60 * Math.cos(angle));
   }
-  const orbitRate = (1000 * ((await page.evaluate(() => window.studio.drawn())) - orbit.drawn)) / (Date.now() - orbit.start);
+  const turned = (await page.evaluate(() => window.studio.drawn())) - orbit.drawn;
+  const orbitRate = (1000 * turned) / (Date.now() - orbit.start);
+  const orbitCost = (processorTime() - orbit.used) / turned;
   await page.mouse.up();
-  bar(`orbit at ${box.width} x ${box.height}`, `${orbitRate.toFixed(1)} frames a second`, "10", orbitRate >= 10);
+  bar(`orbit at ${Math.round(box.width)} x ${Math.round(box.height)}`, `${orbitRate.toFixed(1)} frames a second, ${orbitCost.toFixed(0)} ms of processor time each`, "10", orbitRate >= 10);
 
   await open("middle");
-  const stream = { frames: await page.evaluate(() => window.studio.measures.frames), start: Date.now() };
+  await page.waitForTimeout(1000);
+  const stream = { frames: await page.evaluate(() => window.studio.measures.frames), start: Date.now(), used: processorTime() };
   await page.keyboard.press("Space");
   await page.waitForFunction(() => ["done", "gave-up"].includes(document.body.dataset.activity), null, { timeout: 120000 });
   const seconds = (Date.now() - stream.start) / 1000;
-  const streamed = ((await page.evaluate(() => window.studio.measures.frames)) - stream.frames) / seconds;
+  const frames = (await page.evaluate(() => window.studio.measures.frames)) - stream.frames;
+  const [streamed, cost] = [frames / seconds, (processorTime() - stream.used) / frames];
   const steps = await page.textContent("#step-count");
-  bar(`untangling ${(made.middle + 1) ** 2 * 2} vertices, ${steps} in ${seconds.toFixed(1)} s`, `${streamed.toFixed(1)} frames a second`, "15", streamed >= 15);
+  bar(`untangling ${(made.middle + 1) ** 2 * 2} vertices, ${steps} in ${seconds.toFixed(1)} s`, `${streamed.toFixed(1)} frames a second, ${cost.toFixed(0)} ms of processor time each`, "15", streamed >= 15);
 
   await open("small");
   const cycle = async (count) =>

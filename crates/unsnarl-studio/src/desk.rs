@@ -4,7 +4,8 @@
 //! page has no time for are left out, but never the last one.
 
 use crate::command::{Command, Message};
-use crate::folder::Folder;
+use crate::folder::{Folder, PathError};
+use crate::log::Log;
 use crate::opening::{self, OpenError, Opened, Opening};
 use crate::packet::Packet;
 use crate::playback::Playback;
@@ -37,6 +38,7 @@ const METHODS: [(FixMethod, &str); 7] = [
 /// What one tab works on.
 pub struct Desk {
     folder: Folder,
+    log: Log,
     opening: Opening,
     workpiece: Option<Box<Workpiece>>,
     playback: Option<Playback>,
@@ -71,9 +73,10 @@ impl From<Gone> for Trouble {
 
 impl Desk {
     /// An empty desk. `tell` takes packets for the page.
-    pub fn new(opening: Opening, folder: Folder, tell: Sender<Vec<u8>>) -> Self {
+    pub fn new(opening: Opening, folder: Folder, log: Log, tell: Sender<Vec<u8>>) -> Self {
         Self {
             folder,
+            log,
             opening,
             workpiece: None,
             playback: None,
@@ -248,7 +251,7 @@ impl Desk {
     }
 
     fn open(&mut self, path: &str, body: Option<&str>) -> Result<(), Trouble> {
-        let found = self.folder.existing(path).map_err(|error| Trouble::Refusal(error.to_string()))?;
+        let found = self.folder.existing(path).map_err(|error| self.refuse_path(&error))?;
         if !found.is_dir() {
             return self.lay_out(opening::from_folder(&self.folder, path, body));
         }
@@ -259,6 +262,14 @@ impl Desk {
         self.show(opened)?;
         self.activity = Activity::Counting;
         Ok(())
+    }
+
+    /// A path that leads out of the folder is also told in the log.
+    fn refuse_path(&self, error: &PathError) -> Trouble {
+        if matches!(error, PathError::Outside(_)) {
+            self.log.refusal(&error.to_string());
+        }
+        Trouble::Refusal(error.to_string())
     }
 
     fn lay_out(&mut self, opened: Result<Opened, OpenError>) -> Result<(), Trouble> {
@@ -292,10 +303,10 @@ impl Desk {
         let refusal = |error: &dyn std::fmt::Display| Trouble::Refusal(error.to_string());
         let target = match self.folder.target(path, existing) {
             Ok(target) => target,
-            Err(error @ crate::folder::PathError::Exists(_)) => {
+            Err(error @ PathError::Exists(_)) => {
                 return Ok(self.send(Packet::new("exists").field("path", path).field("text", error.to_string()))?);
             }
-            Err(error) => return Err(refusal(&error)),
+            Err(error) => return Err(self.refuse_path(&error)),
         };
         let (bytes, clean) = self.encode(Path::new(path))?;
         unsnarl_io::write_atomically(&target, &bytes).map_err(|error| refusal(&relative(&error, &target, path)))?;

@@ -25,8 +25,9 @@ const SILENCE: Duration = Duration::from_secs(90);
 pub async fn serve(socket: WebSocket, opening: Opening, folder: Folder, log: Log, _place: OwnedSemaphorePermit) {
     let (ask, asked) = mpsc::channel(QUEUE);
     let (tell, told) = mpsc::channel(FRAMES_WAITING);
+    let desk_log = log.clone();
     let desk = std::thread::Builder::new().name("desk".to_owned()).spawn(move || {
-        Desk::new(opening, folder, tell).work(asked);
+        Desk::new(opening, folder, desk_log, tell).work(asked);
     });
     if let Err(error) = desk {
         log.line(&format!("no thread for a tab: {error}"));

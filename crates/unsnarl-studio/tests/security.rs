@@ -150,12 +150,14 @@ async fn paths_outside_the_folder_are_refused() {
         tab.say(json!({ "do": "save", "path": path, "existing": "replace" })).await;
         assert_eq!(tab.hear().await["type"], "error", "{path}");
     }
+    assert!(studio.has_logged("outside the opened folder"));
     assert!(!studio.folder.path().join("new.obj").exists());
     assert_eq!(std::fs::read_to_string(studio.folder.path().join("secret.obj")).unwrap(), TRIANGLE);
     let host = format!("127.0.0.1:{}", studio.port);
     for path in ["../../secret.obj", "%2e%2e/%2e%2e/secret.obj", "..%2f..%2fsecret.obj"] {
         assert!(!studio.get(&format!("/{TOKEN}/{path}"), &host).await.starts_with("HTTP/1.1 200"), "{path}");
     }
+    studio.assert_alive().await;
 }
 
 #[tokio::test]

@@ -26,9 +26,6 @@ pub fn advance(grid: &mut BlockGrid<f32>, slots: &[BlockSlot], known: &[Vec<bool
         )
         .flatten_iter()
         .collect();
-    let t0 = std::time::Instant::now();
-    let n0 = waiting.len();
-    let mut count = 0;
     let mut front = Front::new(grid, slots, known);
     let mut next = Vec::new();
     for &sample in &waiting {
@@ -36,14 +33,12 @@ pub fn advance(grid: &mut BlockGrid<f32>, slots: &[BlockSlot], known: &[Vec<bool
         front.marks[mark] |= QUEUED;
     }
     while !waiting.is_empty() {
-        count += waiting.len();
         for &sample in &waiting {
             front.lower(sample, spacing, &mut next);
         }
         std::mem::swap(&mut waiting, &mut next);
         next.clear();
     }
-    eprintln!("front {:?} seeds {n0} lowered {count}", t0.elapsed());
 }
 
 /// A sample of one of the given blocks.
