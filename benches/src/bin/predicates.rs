@@ -2,7 +2,8 @@
 //!
 //! Three kinds of input: random points; the fourth point rounded onto the plane of the others (near-degenerate); and
 //! four points of a small integer grid in one plane (degenerate). All signs must agree. Ours is measured as meshes use
-//! it, with the bound of the box that holds all points, and without any bound. Prints a table, then JSON.
+//! it, with the bound of the box that holds all points: one triangle against the three corners of another at a time; and
+//! call by call, with that bound and without any. Prints a table, then JSON.
 
 use geometry_predicates::orient3d as shewchuk_orient3d;
 use robust::Coord3D;
@@ -14,10 +15,11 @@ use unsnarl_geometry::{Aabb, DVec3};
 
 /// Short rounds, many of them, so that the best are undisturbed by whatever else the
 /// machine does.
-const COUNT: usize = 4000;
+const COUNT: usize = 1500;
 const ROUNDS: usize = 300;
 
-type Quadruple = [DVec3; 4];
+/// A triangle, and three points to place beside it.
+type Case = [DVec3; 6];
 
 fn main() {
     let mut random = Random::new(7);
@@ -26,50 +28,60 @@ fn main() {
         ("near-degenerate", near_degenerate(&mut random)),
         ("degenerate", degenerate(&mut random)),
     ];
-    println!("orient3d, nanoseconds a call (best of {ROUNDS} rounds of {COUNT} calls, one core)");
+    println!("orient3d, nanoseconds an orientation (best of {ROUNDS} rounds of {COUNT} triangles, one core)");
     println!(
-        "{:<16} {:>8} {:>10} {:>8} {:>20} {:>10}",
-        "input", "unsnarl", "unbounded", "robust", "geometry-predicates", "ours/best"
+        "{:<16} {:>8} {:>10} {:>10} {:>8} {:>20} {:>10} {:>14}",
+        "input", "by three", "by one", "unbounded", "robust", "geometry-predicates", "ours/best", "by one/best"
     );
     let mut rows = Vec::new();
     for (name, points) in &inputs {
         let bounded = BoundedOrientation::within(&Aabb::of_points(points.iter().flatten().copied()));
-        let bounded_sign = |[a, b, c, d]: &Quadruple| bounded.orient3d(a, b, c, d);
-        let signs =
-            [unbounded_sign, robust_sign, shewchuk_sign].map(|sign| points.iter().map(sign).collect::<Vec<_>>());
-        let ours_agree = points.iter().map(bounded_sign).eq(signs[0].iter().copied());
-        assert!(ours_agree && signs[0] == signs[1] && signs[0] == signs[2], "signs disagree on {name} input");
-        let ours = nanoseconds(points, |points| bounded_sign(points) as i64);
-        let unbounded = nanoseconds(points, |points| unbounded_sign(points) as i64);
-        let robust = nanoseconds(points, |points| robust_sign(points) as i64);
-        let shewchuk = nanoseconds(points, |points| shewchuk_sign(points) as i64);
-        let ratio = ours / robust.min(shewchuk);
-        println!("{name:<16} {ours:>8.2} {unbounded:>10.2} {robust:>8.2} {shewchuk:>20.2} {ratio:>10.3}");
+        let by_three = |[a, b, c, d, e, f]: &Case| bounded.orient3d_of_three([a, b, c], [d, e, f]);
+        let by_one = |[a, b, c, d, e, f]: &Case| [d, e, f].map(|point| bounded.orient3d(a, b, c, point));
+        let signs = |of: &dyn Fn(&Case) -> [Sign; 3]| points.iter().map(of).collect::<Vec<_>>();
+        let expected = signs(&robust_signs);
+        for ours in [signs(&by_three), signs(&by_one), signs(&unbounded_signs), signs(&shewchuk_signs)] {
+            assert!(ours == expected, "signs disagree on {name} input");
+        }
+        let ours = nanoseconds(points, by_three);
+        let single = nanoseconds(points, by_one);
+        let unbounded = nanoseconds(points, unbounded_signs);
+        let robust = nanoseconds(points, robust_signs);
+        let shewchuk = nanoseconds(points, shewchuk_signs);
+        let best = robust.min(shewchuk);
+        println!(
+            "{name:<16} {ours:>8.2} {single:>10.2} {unbounded:>10.2} {robust:>8.2} {shewchuk:>20.2} {:>10.3} {:>14.3}",
+            ours / best,
+            single / best
+        );
         rows.push(json!({
-            "input": name, "unsnarl": ours, "unsnarl_unbounded": unbounded, "robust": robust, "geometry_predicates": shewchuk,
-            "calls_per_second": 1e9 / ours, "ratio_to_faster_peer": ratio,
+            "input": name, "unsnarl_by_three": ours, "unsnarl_by_one": single, "unsnarl_unbounded": unbounded,
+            "robust": robust, "geometry_predicates": shewchuk, "calls_per_second": 1e9 / ours,
+            "ratio_to_faster_peer": ours / best, "ratio_to_faster_peer_by_one": single / best,
         }));
     }
     println!("{}", json!({"schema": "unsnarl.bench.predicates/1", "nanoseconds": rows}));
 }
 
-fn nanoseconds(points: &[Quadruple], sign: impl Fn(&Quadruple) -> i64) -> f64 {
-    let timing = measure(ROUNDS, || points.iter().map(&sign).sum::<i64>());
-    timing.best * 1e9 / points.len() as f64
+fn nanoseconds(points: &[Case], signs: impl Fn(&Case) -> [Sign; 3]) -> f64 {
+    let sum = |case: &Case| signs(case).into_iter().map(|sign| sign as i64).sum::<i64>();
+    let timing = measure(ROUNDS, || points.iter().map(sum).sum::<i64>());
+    timing.best * 1e9 / (3 * points.len()) as f64
 }
 
-fn unbounded_sign([a, b, c, d]: &Quadruple) -> Sign {
-    orient3d(*a, *b, *c, *d)
+fn unbounded_signs([a, b, c, d, e, f]: &Case) -> [Sign; 3] {
+    [d, e, f].map(|point| orient3d(*a, *b, *c, *point))
 }
 
-fn robust_sign(points: &Quadruple) -> Sign {
-    let [a, b, c, d] = points.map(|point| Coord3D { x: point.x, y: point.y, z: point.z });
-    Sign::of(robust::orient3d(a, b, c, d))
+fn robust_signs([a, b, c, d, e, f]: &Case) -> [Sign; 3] {
+    let coord = |point: &DVec3| Coord3D { x: point.x, y: point.y, z: point.z };
+    let [a, b, c] = [a, b, c].map(coord);
+    [d, e, f].map(|point| Sign::of(robust::orient3d(a, b, c, coord(point))))
 }
 
-fn shewchuk_sign(points: &Quadruple) -> Sign {
-    let [a, b, c, d] = points.map(|point| point.to_array());
-    Sign::of(shewchuk_orient3d(a, b, c, d))
+fn shewchuk_signs([a, b, c, d, e, f]: &Case) -> [Sign; 3] {
+    let [a, b, c] = [a, b, c].map(|point| point.to_array());
+    [d, e, f].map(|point| Sign::of(shewchuk_orient3d(a, b, c, point.to_array())))
 }
 
 fn point(random: &mut Random) -> DVec3 {
@@ -77,25 +89,25 @@ fn point(random: &mut Random) -> DVec3 {
     DVec3::new(coordinate(), coordinate(), coordinate())
 }
 
-fn random_points(random: &mut Random) -> Vec<Quadruple> {
-    (0..COUNT).map(|_| [(); 4].map(|()| point(random))).collect()
+fn random_points(random: &mut Random) -> Vec<Case> {
+    (0..COUNT).map(|_| [(); 6].map(|()| point(random))).collect()
 }
 
-fn near_degenerate(random: &mut Random) -> Vec<Quadruple> {
+fn near_degenerate(random: &mut Random) -> Vec<Case> {
     (0..COUNT)
         .map(|_| {
             let [a, b, c] = [(); 3].map(|()| point(random));
-            let (s, t) = (random.unit(), random.unit());
-            [a, b, c, a + s * (b - a) + t * (c - a)]
+            let [d, e, f] = [(); 3].map(|()| a + random.unit() * (b - a) + random.unit() * (c - a));
+            [a, b, c, d, e, f]
         })
         .collect()
 }
 
 /// Points of the plane `x + 2 y + 3 z = 0` with integer coordinates.
-fn degenerate(random: &mut Random) -> Vec<Quadruple> {
+fn degenerate(random: &mut Random) -> Vec<Case> {
     (0..COUNT)
         .map(|_| {
-            [(); 4].map(|()| {
+            [(); 6].map(|()| {
                 let [y, z] = [(); 2].map(|()| (2000.0 * random.unit() - 1000.0).round());
                 DVec3::new(-2.0 * y - 3.0 * z, y, z)
             })

@@ -141,6 +141,33 @@ impl BoundedOrientation {
         if determinant.abs() > self.error { Sign::of_nonzero(determinant) } else { orient3d_unbounded(a, b, c, d) }
     }
 
+    /// [`orient3d`] of one triangle and three points, such as the corners of another triangle: the normal is found once.
+    ///
+    /// In floats `(b - a) x (c - a) . (a - d)`, whose error has the same bound.
+    #[inline(always)]
+    pub fn orient3d_of_three(self, [a, b, c]: [&DVec3; 3], points: [&DVec3; 3]) -> [Sign; 3] {
+        let normal = (*b - *a).cross(*c - *a);
+        let determinants = points.map(|point| normal.dot(*a - *point));
+        let [first, second, third] = determinants.map(f64::abs);
+        if (first > self.error) & (second > self.error) & (third > self.error) {
+            determinants.map(Sign::of_nonzero)
+        } else {
+            points.map(|point| orient3d_unbounded(a, b, c, point))
+        }
+    }
+
+    /// [`BoundedOrientation::side_of_plane`] of one triangle and three points.
+    #[inline(always)]
+    pub fn sides_of_plane(self, triangle: [IndexedPoint; 3], points: [IndexedPoint; 3]) -> [Side; 3] {
+        let [a, b, c] = triangle.each_ref().map(|corner| &corner.position);
+        let signs = self.orient3d_of_three([a, b, c], points.each_ref().map(|point| &point.position));
+        [0, 1, 2].map(|at| match signs[at] {
+            Sign::Positive => Side::Positive,
+            Sign::Negative => Side::Negative,
+            Sign::Zero => perturbed_side([triangle[0], triangle[1], triangle[2], points[at]]),
+        })
+    }
+
     /// [`side_of_plane`], with the same consistency.
     #[inline(always)]
     pub fn side_of_plane(self, a: IndexedPoint, b: IndexedPoint, c: IndexedPoint, d: IndexedPoint) -> Side {
@@ -349,6 +376,9 @@ mod tests {
             prop_assert_eq!(orient3d(a, b, c, d), exact);
             let bounded = BoundedOrientation::within(&Aabb::of_points([a, b, c, d]));
             prop_assert_eq!(bounded.orient3d(&a, &b, &c, &d), exact);
+            let middle = rational_orient3d(rational_points([a, b, c, 0.5 * d]));
+            let bounded = BoundedOrientation::within(&Aabb::of_points([a, b, c, d, 0.5 * d]));
+            prop_assert_eq!(bounded.orient3d_of_three([&a, &b, &c], [&d, &(0.5 * d), &b]), [exact, middle, Sign::Zero]);
         }
 
         #[test]
@@ -358,6 +388,9 @@ mod tests {
             prop_assert_eq!(orient3d(a, b, c, d), exact);
             let bounded = BoundedOrientation::within(&Aabb::of_points([a, b, c, d]));
             prop_assert_eq!(bounded.orient3d(&a, &b, &c, &d), exact);
+            let middle = rational_orient3d(rational_points([a, b, c, 0.5 * d]));
+            let bounded = BoundedOrientation::within(&Aabb::of_points([a, b, c, d, 0.5 * d]));
+            prop_assert_eq!(bounded.orient3d_of_three([&a, &b, &c], [&d, &(0.5 * d), &b]), [exact, middle, Sign::Zero]);
         }
 
         #[test]

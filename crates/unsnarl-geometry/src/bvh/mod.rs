@@ -4,8 +4,8 @@
 //! serves a state, a motion (start and end) and any margin. Leaves hold eight items, whose boxes are tested together, in
 //! 32-bit floats rounded outward. Traversals in [`overlap`] run in parallel and give their results in a fixed order.
 //!
-//! Guarantees: after a refit every pair of items whose closed boxes meet (and that share no label, where the tree has
-//! labels) is visited exactly once, on any number of threads in the same order. A pair whose boxes miss each other by a rounding of 32-bit floats may be visited too.
+//! Guarantees: after a refit every pair of items whose closed boxes meet (and that share no point, where the tree is
+//! built on points) is visited exactly once, on any number of threads in the same order. A pair whose boxes miss each other by a rounding of 32-bit floats may be visited too.
 //! Does not: rebalance. A tree refitted far from the shape it was built for is correct but slower; build it again.
 
 mod build;
@@ -17,7 +17,7 @@ use crate::aabb::Aabb;
 use crate::math::DVec3;
 use fearless_simd::{Level, dispatch, f32x4, prelude::*};
 use rayon::prelude::*;
-use small_box::{LANES, Leaf, SmallBox, lanes_of};
+use small_box::{LANES, Leaf, RoundedPoint, SmallBox, lanes_of};
 
 /// Fewer leaves than this are not worth another thread.
 const LEAVES_PER_TASK: usize = 512;
@@ -89,24 +89,34 @@ impl Bvh {
 
     /// As [`Bvh::build`], with the box of every item computed.
     pub fn build_from(item_count: usize, box_of: impl Fn(usize) -> Aabb + Sync) -> Self {
-        Self::build_labelled(item_count, box_of, |item| [item as u32; 3])
+        let origin = near_origin((item_count > 0).then(|| box_of(0).min));
+        Self::build_small(item_count, origin, |item| SmallBox::around(&box_of(item), origin), |item| [item as u32; 3])
     }
 
-    /// Builds a tree over items with computed boxes and three labels each: [`Bvh::self_overlaps`] passes over pairs that
-    /// have a label in common, such as triangles with a common vertex, faster than its caller could.
-    pub fn build_labelled(
+    /// Builds a tree over items that are each spanned by three points: [`Bvh::self_overlaps`] passes over pairs that have a
+    /// point in common, such as triangles with a common vertex, faster than its caller could.
+    pub fn build_on_points(points: &[DVec3], item_count: usize, points_of: impl Fn(usize) -> [u32; 3] + Sync) -> Self {
+        let origin = near_origin(points.first().copied());
+        let rounded = RoundedPoint::all(points, origin);
+        Self::build_small(item_count, origin, |item| RoundedPoint::span(&rounded, points_of(item)), &points_of)
+    }
+
+    fn build_small(
         item_count: usize,
-        box_of: impl Fn(usize) -> Aabb + Sync,
+        origin: DVec3,
+        box_of: impl Fn(usize) -> SmallBox + Sync,
         labels_of: impl Fn(usize) -> [u32; 3] + Sync,
     ) -> Self {
         assert!(item_count < LEAF_BIT as usize, "a tree holds fewer than 2^31 items");
-        let origin = origin_of(item_count, &box_of);
-        let small_box = |item: usize| SmallBox::around(&box_of(item), origin);
         let boxes: Vec<SmallBox> =
-            (0..item_count).into_par_iter().with_min_len(LANES * LEAVES_PER_TASK).map(small_box).collect();
-        let (nodes, leaves) = build::tree(&boxes, labels_of);
+            (0..item_count).into_par_iter().with_min_len(LANES * LEAVES_PER_TASK).map(&box_of).collect();
+        let (nodes, mut leaves) = build::tree(&boxes, labels_of);
+        let level = Level::new();
+        leaves.par_chunks_mut(LEAVES_PER_TASK).for_each(|leaves| {
+            dispatch!(level, simd => leaves.iter_mut().for_each(|leaf| leaf.compare_labels(simd)));
+        });
         let mut tree = Self { nodes, leaves, leaf_boxes: Vec::new(), item_count, origin, bounds: SmallBox::EMPTY };
-        tree.refit_small(origin, |item| boxes[item]);
+        tree.refit_small(origin, |leaf| leaf.refit(|item| boxes[item]));
         tree
     }
 
@@ -117,16 +127,23 @@ impl Bvh {
 
     /// Gives every item a new box, bottom up, in linear time.
     pub fn refit(&mut self, box_of: impl Fn(usize) -> Aabb + Sync) {
-        let origin = origin_of(self.item_count, &box_of);
-        self.refit_small(origin, |item| SmallBox::around(&box_of(item), origin));
+        let origin = near_origin((self.item_count > 0).then(|| box_of(0).min));
+        self.refit_small(origin, |leaf| leaf.refit(|item| SmallBox::around(&box_of(item), origin)));
     }
 
-    fn refit_small(&mut self, origin: DVec3, box_of: impl Fn(usize) -> SmallBox + Sync) {
+    /// Moves the points of a tree that was built on points.
+    pub fn refit_on_points(&mut self, points: &[DVec3]) {
+        let origin = near_origin(points.first().copied());
+        let rounded = RoundedPoint::all(points, origin);
+        self.refit_small(origin, |leaf| leaf.refit_on_points(&rounded));
+    }
+
+    fn refit_small(&mut self, origin: DVec3, refit_leaf: impl Fn(&mut Leaf) -> SmallBox + Sync) {
         self.origin = origin;
         self.leaves
             .par_iter_mut()
             .with_min_len(LEAVES_PER_TASK)
-            .map(|leaf| leaf.refit(&box_of))
+            .map(&refit_leaf)
             .collect_into_vec(&mut self.leaf_boxes);
         for at in (0..self.nodes.len()).rev() {
             let boxes = self.nodes[at].children.map(|child| match child.target() {
@@ -184,10 +201,9 @@ impl Bvh {
     }
 }
 
-/// A point near the items.
-fn origin_of(item_count: usize, box_of: impl Fn(usize) -> Aabb) -> DVec3 {
-    let corner = if item_count > 0 { box_of(0).min } else { DVec3::ZERO };
-    if corner.is_finite() { corner } else { DVec3::ZERO }
+/// A place to measure from, given a point near the items.
+fn near_origin(point: Option<DVec3>) -> DVec3 {
+    point.filter(|point| point.is_finite()).unwrap_or(DVec3::ZERO)
 }
 
 impl Node {

@@ -13,6 +13,8 @@ use rayon::prelude::*;
 const TASK_COUNT: usize = 512;
 /// Fewer leaves than this are not worth a task.
 const LEAVES_PER_TASK: usize = 16;
+/// A tree of fewer leaves is done before another thread would have woken up.
+const SMALL_TREE: usize = 192;
 
 /// Whether equal labels mean the same.
 #[derive(Clone, Copy)]
@@ -61,7 +63,7 @@ impl Bvh {
             }
         }
         let mut seen = self.clone();
-        seen.refit_small(other.origin, |item| boxes[item]);
+        seen.refit_small(other.origin, |leaf| leaf.refit(|item| boxes[item]));
         seen
     }
 
@@ -73,15 +75,15 @@ impl Bvh {
         visit: &(impl Fn(usize, usize, &mut Vec<R>) + Sync),
     ) -> Vec<R> {
         let level = Level::new();
-        let lists: Vec<Vec<R>> = tasks
-            .par_iter()
-            .with_max_len(1)
-            .map(|&task| {
-                let mut out = Vec::new();
-                dispatch!(level, simd => self.carry_out(simd, other, task, labels, &mut |a, b| visit(a, b, &mut out)));
-                out
-            })
-            .collect();
+        let carried_out = |&task: &Task| {
+            let mut out = Vec::new();
+            dispatch!(level, simd => self.carry_out(simd, other, task, labels, &mut |a, b| visit(a, b, &mut out)));
+            out
+        };
+        if let [only] = tasks {
+            return carried_out(only);
+        }
+        let lists: Vec<Vec<R>> = tasks.par_iter().with_max_len(1).map(carried_out).collect();
         lists.into_iter().flatten().collect()
     }
 
@@ -199,7 +201,7 @@ fn pairs_in_leaf<S: Simd>(simd: S, leaf: &Leaf, visit: &mut impl FnMut(usize, us
     for lane in 0..LANES - 1 {
         let later = 0xfe << lane;
         let met = leaf.meeting(simd, &leaf.lane(lane)) & later;
-        for other in lanes_of(met & !leaf.sharing(simd, leaf, lane)) {
+        for other in lanes_of(met & !leaf.sharing_within(lane)) {
             visit(leaf.item(lane), leaf.item(other));
         }
     }
@@ -251,7 +253,7 @@ fn lanes_against_leaf<S: Simd>(
 
 /// Expands all tasks level by level until there are enough, or expanding adds none.
 fn cut(tasks: &mut Vec<Task>, leaf_count: usize, expand: impl Fn(Task, &mut Vec<Task>)) {
-    let enough = TASK_COUNT.min(leaf_count / LEAVES_PER_TASK);
+    let enough = if leaf_count < SMALL_TREE { 1 } else { TASK_COUNT.min(leaf_count / LEAVES_PER_TASK) };
     for _ in 0..12 {
         if tasks.len() >= enough {
             break;

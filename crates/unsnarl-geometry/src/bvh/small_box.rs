@@ -6,6 +6,8 @@
 use crate::aabb::Aabb;
 use crate::math::DVec3;
 use fearless_simd::{f32x8, prelude::*, u32x8};
+use glam::Vec3A;
+use rayon::prelude::*;
 
 /// How many items a leaf holds: the lanes of one vector.
 pub(super) const LANES: usize = 8;
@@ -84,6 +86,37 @@ fn rounded_up(value: f64) -> f32 {
     near + (near.abs() * f32::EPSILON + f32::MIN_POSITIVE)
 }
 
+/// A point between two floats along each axis, relative to an origin.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RoundedPoint {
+    low: Vec3A,
+    high: Vec3A,
+}
+
+impl RoundedPoint {
+    /// All points, rounded once, so that the boxes they span need no rounding.
+    pub(super) fn all(points: &[DVec3], origin: DVec3) -> Vec<Self> {
+        let round = |&point: &DVec3| {
+            let [x, y, z] = (point - origin).to_array();
+            Self {
+                low: Vec3A::new(rounded_down(x), rounded_down(y), rounded_down(z)),
+                high: Vec3A::new(rounded_up(x), rounded_up(y), rounded_up(z)),
+            }
+        };
+        points.par_iter().with_min_len(POINTS_PER_TASK).map(round).collect()
+    }
+
+    /// The box around three of the points.
+    #[inline(always)]
+    pub(super) fn span(points: &[Self], [a, b, c]: [u32; 3]) -> SmallBox {
+        let [a, b, c] = [points[a as usize], points[b as usize], points[c as usize]];
+        SmallBox { min: a.low.min(b.low).min(c.low).to_array(), max: a.high.max(b.high).max(c.high).to_array() }
+    }
+}
+
+/// Fewer points than this are not worth another thread.
+const POINTS_PER_TASK: usize = 4096;
+
 /// Up to eight items and their boxes, coordinate by coordinate.
 #[derive(Clone, Debug)]
 #[repr(align(32))]
@@ -92,6 +125,8 @@ pub(super) struct Leaf {
     max: [[f32; LANES]; 3],
     labels: [[u32; LANES]; 3],
     items: [u32; LANES],
+    /// For every lane, a bit for each lane that has a label in common with it.
+    sharing_within: [u8; LANES],
 }
 
 impl Leaf {
@@ -102,6 +137,7 @@ impl Leaf {
             max: [[f32::NEG_INFINITY; LANES]; 3],
             labels: [[0; LANES]; 3],
             items: [NO_ITEM; LANES],
+            sharing_within: [0; LANES],
         };
         for (lane, item) in items.enumerate() {
             leaf.items[lane] = item;
@@ -110,6 +146,14 @@ impl Leaf {
             }
         }
         leaf
+    }
+
+    /// Finds out which of its own items have labels in common.
+    #[inline(always)]
+    pub(super) fn compare_labels<S: Simd>(&mut self, simd: S) {
+        for lane in 0..LANES {
+            self.sharing_within[lane] = self.sharing(simd, self, lane) as u8;
+        }
     }
 
     /// The items with their lanes.
@@ -131,12 +175,23 @@ impl Leaf {
     /// Gives every item a new box and returns the box around all.
     #[inline(always)]
     pub(super) fn refit(&mut self, box_of: impl Fn(usize) -> SmallBox) -> SmallBox {
+        self.refit_lanes(|leaf, lane| box_of(leaf.item(lane)))
+    }
+
+    /// The same, where labels are points.
+    #[inline(always)]
+    pub(super) fn refit_on_points(&mut self, points: &[RoundedPoint]) -> SmallBox {
+        self.refit_lanes(|leaf, lane| RoundedPoint::span(points, leaf.labels.map(|row| row[lane])))
+    }
+
+    #[inline(always)]
+    fn refit_lanes(&mut self, box_of: impl Fn(&Self, usize) -> SmallBox) -> SmallBox {
         let mut around = SmallBox::EMPTY;
         for lane in 0..LANES {
             if self.items[lane] == NO_ITEM {
                 break;
             }
-            let bounds = box_of(self.items[lane] as usize);
+            let bounds = box_of(self, lane);
             around = around.union(bounds);
             for axis in 0..3 {
                 self.min[axis][lane] = bounds.min[axis];
@@ -155,6 +210,12 @@ impl Leaf {
             |axis: usize| f32x8::from_slice(simd, &self.max[axis]).simd_ge(f32x8::splat(simd, bounds.min[axis]));
         let meets = below(0) & above(0) & below(1) & above(1) & below(2) & above(2);
         meets.to_bitmask() as u32
+    }
+
+    /// One bit for every lane that has a label in common with another lane.
+    #[inline(always)]
+    pub(super) fn sharing_within(&self, lane: usize) -> u32 {
+        u32::from(self.sharing_within[lane])
     }
 
     /// One bit for every lane that has a label in common with a lane of another leaf.

@@ -1,6 +1,6 @@
 //! Edges that pass through triangles, in the symbolically perturbed mesh.
 
-use super::separation::{Reach, surely_apart, surely_only_corner};
+use super::separation::{Reach, surely_only_corner};
 use super::triangle_pair::{shared_corners, turned};
 use crate::ids::VertexId;
 use crate::math::DVec3;
@@ -45,9 +45,7 @@ pub(super) fn crossings_within(
     reach: Reach,
 ) -> ([Option<PairCrossing>; 2], usize) {
     match shared_corners(a, b) {
-        (0, ..) if !reach.parts(a, b, positions) => {
-            crossings_of_disjoint(a, b, positions, reach.orientation).into_parts()
-        }
+        (0, ..) if !reach.parts(a, b, positions) => crossings_of_disjoint(a, b, positions, reach).into_parts(),
         (1, in_a, in_b) if !reach.parts_at_corner(turned(a, in_a), turned(b, in_b), positions) => {
             crossings_at_corner((a, in_a), (b, in_b), positions, reach.orientation).into_parts()
         }
@@ -57,37 +55,53 @@ pub(super) fn crossings_within(
 
 const NO_CROSSING: ([Option<PairCrossing>; 2], usize) = ([None; 2], 0);
 
+/// Triangles that straddle each other's plane cut the line common to both planes with two edges each, those at the
+/// corner that has its side for itself. Four orientations tell how the four points lie on the line, and so which edges
+/// end in the other triangle.
 #[inline(never)]
-fn crossings_of_disjoint(
-    a: [VertexId; 3],
-    b: [VertexId; 3],
-    positions: &[DVec3],
-    orientation: BoundedOrientation,
-) -> Found {
-    let at = |vertex: VertexId| positions[vertex.index()];
+fn crossings_of_disjoint(a: [VertexId; 3], b: [VertexId; 3], positions: &[DVec3], reach: Reach) -> Found {
     let mut found = Found::default();
-    if surely_apart(a.map(at), b.map(at)) {
+    if reach.parts(b, a, positions) || reach.parts_between(a, b, positions) {
         return found;
     }
     let (a, b) = (a.map(|vertex| indexed(vertex, positions)), b.map(|vertex| indexed(vertex, positions)));
-    let b_sides = b.map(|p| orientation.side_of_plane(a[0], a[1], a[2], p));
-    if all_equal(b_sides) {
-        return found;
-    }
-    let a_sides = a.map(|p| orientation.side_of_plane(b[0], b[1], b[2], p));
-    if all_equal(a_sides) {
-        return found;
-    }
-    for edge in 0..3 {
-        let next = (edge + 1) % 3;
-        if a_sides[edge] != a_sides[next] && line_pierces(orientation, a[edge], a[next], b) {
-            found.push(PairSide::First, edge);
+    let Some(a_lone) = lone_corner(reach.orientation.sides_of_plane(b, a)) else { return found };
+    let Some(b_lone) = lone_corner(reach.orientation.sides_of_plane(a, b)) else { return found };
+    let (a_edges, b_edges) = (edges_at(a_lone), edges_at(b_lone));
+    let ends = |triangle: [IndexedPoint; 3], lone: usize, edge: usize| {
+        let other = if edge == lone { (lone + 1) % 3 } else { edge };
+        [triangle[lone], triangle[other]]
+    };
+    let order = a_edges.map(|ours| {
+        b_edges.map(|theirs| {
+            let ([p, q], [u, v]) = (ends(a, a_lone, ours), ends(b, b_lone, theirs));
+            reach.orientation.side_of_plane(p, q, u, v)
+        })
+    });
+    for edge in 0..2 {
+        if order[edge][0] != order[edge][1] {
+            found.push(PairSide::First, a_edges[edge]);
         }
-        if b_sides[edge] != b_sides[next] && line_pierces(orientation, b[edge], b[next], a) {
-            found.push(PairSide::Second, edge);
+        if order[0][edge] != order[1][edge] {
+            found.push(PairSide::Second, b_edges[edge]);
         }
     }
     found
+}
+
+/// The corner on a side of its own, if all are not on one side.
+fn lone_corner([first, second, third]: [Side; 3]) -> Option<usize> {
+    match (first == second, second == third) {
+        (true, true) => None,
+        (true, false) => Some(2),
+        (false, true) => Some(0),
+        (false, false) => Some(1),
+    }
+}
+
+/// The two edges at a corner: edge `k` joins corner `k` to corner `k + 1`.
+fn edges_at(corner: usize) -> [usize; 2] {
+    [corner, (corner + 2) % 3]
 }
 
 /// For triangles of which these corners are one and the same vertex: only the edges opposite can cross.
@@ -135,10 +149,6 @@ impl Found {
         self.crossings[self.count] = Some(PairCrossing { edge_of, edge });
         self.count += 1;
     }
-}
-
-fn all_equal(sides: [Side; 3]) -> bool {
-    sides[0] == sides[1] && sides[1] == sides[2]
 }
 
 /// Whether an edge without an end in one of its corners passes through a triangle.

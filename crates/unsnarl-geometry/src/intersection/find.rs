@@ -14,6 +14,9 @@ use rayon::prelude::*;
 /// Fewer fans than this are not worth another thread.
 const FANS_PER_TASK: usize = 64;
 
+/// Meshes of fewer triangles are done before another thread would have woken up.
+pub const SMALL_MESH: usize = 1500;
+
 /// Two triangles that meet beyond what they share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct IntersectingPair {
@@ -33,11 +36,9 @@ pub fn triangle_box(topology: &Topology, positions: &[DVec3], triangle: usize) -
 
 /// A tree over all triangles where they are; triangles with a common vertex are passed over as pairs.
 pub fn triangle_tree(topology: &Topology, positions: &[DVec3]) -> Bvh {
-    Bvh::build_labelled(
-        topology.triangle_count(),
-        |triangle| triangle_box(topology, positions, triangle),
-        |triangle| topology.triangles()[triangle].map(|vertex| vertex.0),
-    )
+    Bvh::build_on_points(positions, topology.triangle_count(), |triangle| {
+        topology.triangles()[triangle].map(|vertex| vertex.0)
+    })
 }
 
 /// Every pair of closed triangles that meet beyond what they share by connectivity, sorted.
@@ -96,7 +97,11 @@ fn find_pairs<R: Send + Ord>(
         };
         unproved.par_iter().with_min_len(FANS_PER_TASK).map(of_fan).collect::<Vec<Vec<R>>>()
     };
-    let (mut pairs, lists) = rayon::join(of_strangers, of_neighbours);
+    let (mut pairs, lists) = if topology.triangle_count() < SMALL_MESH {
+        (of_strangers(), of_neighbours())
+    } else {
+        rayon::join(of_strangers, of_neighbours)
+    };
     pairs.extend(lists.into_iter().flatten());
     pairs.sort_unstable();
     pairs

@@ -64,38 +64,24 @@ pub struct Colours {
 
 /// Colours everything.
 pub fn colour(topology: &Topology, contours: &[TangledContour]) -> Colours {
-    let red_vertices = sorted(
-        contours.iter().flat_map(|tangled| &tangled.regions.cuts).flat_map(|cut| cut.smaller_by_count.iter().copied()),
-    );
-    let is_red = |vertex: VertexId| red_vertices.binary_search(&vertex).is_ok();
+    let cut_off = contours.iter().flat_map(|tangled| &tangled.regions.cuts).flat_map(|cut| &cut.smaller_by_count);
+    let (red_vertices, is_red) = marked(topology.vertex_count(), cut_off.copied(), VertexId::index);
     let crossing_edges = contours.iter().flat_map(|tangled| tangled.contour.points.iter().map(|point| point.edge));
-    let red_edges = sorted(
-        red_vertices.iter().flat_map(|&vertex| topology.vertex_edges(vertex).iter().copied()).chain(crossing_edges),
-    );
+    let edges_at_red = red_vertices.iter().flat_map(|&vertex| topology.vertex_edges(vertex).iter().copied());
+    let (red_edges, is_red_edge) = marked(topology.edge_count(), edges_at_red.chain(crossing_edges), EdgeId::index);
     let crossing_triangles = contours.iter().flat_map(|tangled| tangled.contour.segments.iter().flatten().copied());
-    let red_triangles = sorted(
-        red_vertices
-            .iter()
-            .flat_map(|&vertex| topology.vertex_triangles(vertex).iter().copied())
-            .chain(crossing_triangles),
-    );
-    let outermost_red_vertices =
-        red_vertices.iter().copied().filter(|&vertex| topology.ring(vertex).any(|other| !is_red(other))).collect();
-    let red_star_triangles = red_triangles
-        .iter()
-        .filter(|&&triangle| !topology.triangle(triangle).iter().any(|&corner| is_red(corner)))
-        .filter_map(|&triangle| {
-            let red: Vec<EdgeId> = topology
-                .triangle_edges(triangle)
-                .into_iter()
-                .filter(|edge| red_edges.binary_search(edge).is_ok())
-                .collect();
-            match red[..] {
-                [edge] => Some((triangle, edge)),
-                _ => None,
-            }
-        })
-        .collect();
+    let triangles_at_red = red_vertices.iter().flat_map(|&vertex| topology.vertex_triangles(vertex).iter().copied());
+    let (red_triangles, _) =
+        marked(topology.triangle_count(), triangles_at_red.chain(crossing_triangles), TriangleId::index);
+    let has_green_neighbour = |&vertex: &VertexId| topology.ring(vertex).any(|other| !is_red[other.index()]);
+    let outermost_red_vertices = red_vertices.iter().copied().filter(has_green_neighbour).collect();
+    let green_cornered = |triangle: &&TriangleId| topology.triangle(**triangle).iter().all(|at| !is_red[at.index()]);
+    let only_red_edge = |&triangle: &TriangleId| {
+        let mut red = topology.triangle_edges(triangle).into_iter().filter(|edge| is_red_edge[edge.index()]);
+        let first = red.next()?;
+        red.next().is_none().then_some((triangle, first))
+    };
+    let red_star_triangles = red_triangles.iter().filter(green_cornered).filter_map(only_red_edge).collect();
     Colours {
         gia: gia_regions(contours),
         majority_failures: majority_failures(topology, &red_vertices),
@@ -143,6 +129,18 @@ fn majority_failures(topology: &Topology, red_vertices: &[VertexId]) -> Vec<Majo
         })
         .filter(|failure| 2 * failure.red_vertices > failure.vertices)
         .collect()
+}
+
+/// The different ones of some things, sorted, and a mark for each thing that is among them.
+fn marked<T: Ord + Copy>(
+    count: usize,
+    things: impl Iterator<Item = T>,
+    index: impl Fn(T) -> usize,
+) -> (Vec<T>, Vec<bool>) {
+    let mut marks = vec![false; count];
+    let mut found: Vec<T> = things.filter(|&thing| !std::mem::replace(&mut marks[index(thing)], true)).collect();
+    found.sort_unstable();
+    (found, marks)
 }
 
 fn sorted<T: Ord>(items: impl Iterator<Item = T>) -> Vec<T> {

@@ -85,6 +85,12 @@ impl Contour {
         })
     }
 
+    /// Whether one segment comes right after the other.
+    pub fn are_neighbours(&self, first: usize, second: usize) -> bool {
+        let apart = first.abs_diff(second);
+        apart == 1 || (self.ends.is_none() && apart + 1 == self.segments.len())
+    }
+
     /// The curve in space, from end to end; a closed one repeats its first point.
     pub fn polyline(&self, positions: &[DVec3]) -> Vec<DVec3> {
         let mut line: Vec<DVec3> = Vec::with_capacity(self.points.len() + 2);

@@ -3,22 +3,58 @@
 //! Guarantees: what the finished floods hold is never heavier than what the last one holds; the cost is that of the
 //! finished floods, not of the mesh.
 
-use rustc_hash::{FxHashMap, FxHashSet};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use unsnarl_geometry::{EdgeId, Topology, VertexId};
 
+/// Marks on the vertices and edges of a mesh, kept from flood to flood so that a small one does not pay for the mesh.
+#[derive(Clone, Debug, Default)]
+pub struct FloodMemory {
+    /// Who claimed each vertex.
+    owners: Vec<u32>,
+    claimed: Vec<VertexId>,
+    is_cut: Vec<bool>,
+    cut_edges: Vec<EdgeId>,
+}
+
+const NOBODY: u32 = u32::MAX;
+
+impl FloodMemory {
+    /// Forgets the last flood.
+    fn start(&mut self, topology: &Topology, cut_edges: &[EdgeId]) {
+        for vertex in self.claimed.drain(..) {
+            self.owners[vertex.index()] = NOBODY;
+        }
+        for edge in self.cut_edges.drain(..) {
+            self.is_cut[edge.index()] = false;
+        }
+        self.owners.resize(topology.vertex_count(), NOBODY);
+        self.is_cut.resize(topology.edge_count(), false);
+        self.cut_edges.extend_from_slice(cut_edges);
+        for edge in cut_edges {
+            self.is_cut[edge.index()] = true;
+        }
+    }
+}
+
 /// Floods over the vertices, one per group of seeds.
 pub(super) struct Flood<'a> {
     topology: &'a Topology,
-    cut_edges: &'a FxHashSet<EdgeId>,
+    memory: &'a mut FloodMemory,
     blocked: &'a [VertexId],
-    owner: FxHashMap<VertexId, usize>,
     pools: Vec<Pool>,
     /// How many groups had a seed.
     seeded: usize,
     /// How many floods are not finished.
     running: usize,
+}
+
+/// Where floods start, and what none of them passes or enters.
+#[derive(Clone, Copy)]
+pub(super) struct Sources<'a> {
+    pub(super) groups: &'a [Vec<VertexId>],
+    pub(super) cut_edges: &'a [EdgeId],
+    pub(super) blocked: &'a [VertexId],
 }
 
 /// What one flood holds. A pool that merged into another is empty and points to it.
@@ -32,27 +68,16 @@ struct Pool {
 }
 
 impl<'a> Flood<'a> {
-    /// One flood per group; none passes a cut edge or enters a blocked vertex.
-    pub(super) fn new(
-        topology: &'a Topology,
-        cut_edges: &'a FxHashSet<EdgeId>,
-        blocked: &'a [VertexId],
-        groups: Vec<Vec<VertexId>>,
-    ) -> Self {
-        let mut flood = Self {
-            topology,
-            cut_edges,
-            blocked,
-            owner: FxHashMap::default(),
-            pools: Vec::new(),
-            seeded: 0,
-            running: 0,
-        };
-        for group in groups {
+    /// One flood per group.
+    pub(super) fn new(topology: &'a Topology, memory: &'a mut FloodMemory, sources: Sources<'a>) -> Self {
+        memory.start(topology, sources.cut_edges);
+        let blocked = sources.blocked;
+        let mut flood = Self { topology, memory, blocked, pools: Vec::new(), seeded: 0, running: 0 };
+        for group in sources.groups {
             let mut pool = flood.pools.len();
             flood.pools.push(Pool::default());
             flood.seeded += usize::from(group.iter().any(|seed| !blocked.contains(seed)));
-            for seed in group {
+            for &seed in group {
                 pool = flood.claim(pool, seed).0;
             }
         }
@@ -60,7 +85,7 @@ impl<'a> Flood<'a> {
     }
 
     /// Advances the smallest flood until only the largest is unfinished; `None` if all became one.
-    pub(super) fn finish_all_but_largest(&mut self, weight: impl Fn(VertexId) -> f64) -> Option<Vec<VertexId>> {
+    pub(super) fn finish_all_but_largest(mut self, weight: impl Fn(VertexId) -> f64) -> Option<Vec<VertexId>> {
         for pool in &mut self.pools {
             pool.weight = pool.members.iter().map(|&vertex| weight(vertex)).sum();
         }
@@ -99,7 +124,7 @@ impl<'a> Flood<'a> {
         };
         let topology = self.topology;
         for &edge in topology.vertex_edges(vertex) {
-            if self.cut_edges.contains(&edge) {
+            if self.memory.is_cut[edge.index()] {
                 continue;
             }
             let neighbour = topology.other_end(edge, vertex);
@@ -117,13 +142,15 @@ impl<'a> Flood<'a> {
         if self.blocked.contains(&vertex) {
             return (pool, false);
         }
-        let Some(&claimed) = self.owner.get(&vertex) else {
-            self.owner.insert(vertex, pool);
+        let owner = self.memory.owners[vertex.index()];
+        if owner == NOBODY {
+            self.memory.owners[vertex.index()] = pool as u32;
+            self.memory.claimed.push(vertex);
             self.pools[pool].members.push(vertex);
             self.pools[pool].front.push_back(vertex);
             return (pool, true);
-        };
-        let holder = self.root(claimed);
+        }
+        let holder = self.root(owner as usize);
         if holder == pool { (pool, false) } else { (self.merge(pool, holder), false) }
     }
 

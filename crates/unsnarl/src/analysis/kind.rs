@@ -65,7 +65,8 @@ pub struct TraceCrossings {
 }
 
 impl TraceCrossings {
-    /// Looks at every triangle that traces pass more than once.
+    /// Looks at every triangle that traces pass more than once. Neighbouring segments meet in the point between them, and
+    /// so do not cross.
     pub fn find(topology: &Topology, positions: &[DVec3], contour: &Contour) -> Self {
         let mut passages: Vec<Passage> = Vec::with_capacity(2 * contour.segments.len());
         for (segment, triangles) in contour.segments.iter().enumerate() {
@@ -77,7 +78,9 @@ impl TraceCrossings {
         let mut found = Self::default();
         for group in passages.chunk_by(|a, b| a.triangle == b.triangle) {
             for (at, &first) in group.iter().enumerate() {
-                for &second in &group[at + 1..] {
+                for &second in
+                    group[at + 1..].iter().filter(|&&second| !contour.are_neighbours(first.segment, second.segment))
+                {
                     let crossing = if first.trace == second.trace {
                         &mut found.itself[first.trace.index()]
                     } else {
@@ -131,12 +134,12 @@ struct Passage {
 
 /// Where a passage starts or ends.
 #[derive(Clone, Copy)]
-enum PassageEnd {
-    Crossing(ContourPoint),
+enum PassageEnd<'a> {
+    Crossing(&'a ContourPoint),
     Loop(VertexId),
 }
 
-impl PassageEnd {
+impl PassageEnd<'_> {
     fn is(self, other: Self) -> bool {
         match (self, other) {
             (Self::Crossing(p), Self::Crossing(q)) => p.edge == q.edge && p.triangle == q.triangle,
@@ -146,10 +149,10 @@ impl PassageEnd {
     }
 }
 
-fn passage_ends(contour: &Contour, passage: Passage) -> [PassageEnd; 2] {
+fn passage_ends(contour: &Contour, passage: Passage) -> [PassageEnd<'_>; 2] {
     let points = contour.segment_points(passage.segment);
     [0, 1].map(|at| match (points[at], contour.ends.map(|ends| ends[at])) {
-        (Some(point), _) => PassageEnd::Crossing(contour.points[point]),
+        (Some(point), _) => PassageEnd::Crossing(&contour.points[point]),
         (None, Some(ContourEnd::Loop(vertex))) => PassageEnd::Loop(vertex),
         (None, _) => unreachable!("a segment without a point at one end comes from a loop vertex"),
     })
@@ -169,7 +172,7 @@ fn passages_cross(topology: &Topology, positions: &[DVec3], contour: &Contour, a
 }
 
 /// Whether the plane of a triangle lies strictly between two ends.
-fn separates(topology: &Topology, positions: &[DVec3], triangle: TriangleId, ends: [PassageEnd; 2]) -> bool {
+fn separates(topology: &Topology, positions: &[DVec3], triangle: TriangleId, ends: [PassageEnd<'_>; 2]) -> bool {
     let [first, second] = ends.map(|end| match end {
         PassageEnd::Crossing(point) => side_of_point(topology, positions, triangle, point),
         PassageEnd::Loop(vertex) => side_of_vertex(positions, topology.triangle(triangle), vertex),
@@ -187,7 +190,7 @@ fn side_of_vertex(positions: &[DVec3], corners: [VertexId; 3], vertex: VertexId)
 /// The point divides its edge `u w` in the ratio of the heights of `u` and `w` above the triangle it passes through; when
 /// the ends of the edge do not settle the matter, the sign of `h(u) g(w) - h(w) g(u)` does, where `h` are heights above
 /// that triangle and `g` heights above the plane in question.
-fn side_of_point(topology: &Topology, positions: &[DVec3], plane: TriangleId, point: ContourPoint) -> Sign {
+fn side_of_point(topology: &Topology, positions: &[DVec3], plane: TriangleId, point: &ContourPoint) -> Sign {
     let corners = topology.triangle(plane);
     let ends = topology.edge(point.edge);
     let sides = ends.map(|end| side_of_vertex(positions, corners, end));

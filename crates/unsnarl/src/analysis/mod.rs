@@ -26,26 +26,30 @@ pub use kind::ContourKind;
 pub use verdict::{Verdict, smallest_gap, verdict};
 
 use unsnarl_geometry::bvh::Bvh;
-use unsnarl_geometry::intersection::{find_crossing_pairs, triangle_box, triangle_tree};
+use unsnarl_geometry::intersection::{SMALL_MESH, find_crossing_pairs, triangle_tree};
 use unsnarl_geometry::{DVec3, Topology, VertexId};
 
 /// Memory that is kept between analyses of one assembly. Dropping it changes no result.
 #[derive(Clone, Debug, Default)]
 pub struct Workspace {
     tree: Option<Bvh>,
+    floods: flood::FloodMemory,
 }
 
 impl Workspace {
     /// The tree over the triangles at these positions: built at first, refitted afterwards.
     pub fn tree(&mut self, topology: &Topology, positions: &[DVec3]) -> &Bvh {
-        match &mut self.tree {
-            Some(tree) if tree.item_count() == topology.triangle_count() => {
-                tree.refit(|triangle| triangle_box(topology, positions, triangle));
-            }
-            slot => *slot = Some(triangle_tree(topology, positions)),
-        }
-        self.tree.as_ref().expect("it was built above")
+        fitted(&mut self.tree, topology, positions)
     }
+}
+
+fn fitted<'a>(tree: &'a mut Option<Bvh>, topology: &Topology, positions: &[DVec3]) -> &'a Bvh {
+    if let Some(tree) = tree.as_mut().filter(|tree| tree.item_count() == topology.triangle_count()) {
+        tree.refit_on_points(positions);
+    } else {
+        *tree = None;
+    }
+    tree.get_or_insert_with(|| triangle_tree(topology, positions))
 }
 
 /// Everything that crosses: contours, their kinds, their regions, and the colours of all together.
@@ -70,10 +74,14 @@ pub struct TangledContour {
 
 /// Finds everything that crosses.
 pub fn analyze(assembly: &Assembly, positions: &[DVec3], workspace: &mut Workspace) -> Tangle {
-    rayon::scope(|_| analyze_in_pool(assembly, positions, workspace))
+    in_pool(assembly.topology(), || analyze_in_pool(assembly, positions, workspace))
 }
 
-/// One entry into the thread pool instead of one for each parallel loop.
+/// One entry into the thread pool instead of one for each parallel loop, and none where there is nothing to share out.
+fn in_pool<R: Send>(topology: &Topology, work: impl FnOnce() -> R + Send) -> R {
+    if topology.triangle_count() < SMALL_MESH { work() } else { rayon::scope(|_| work()) }
+}
+
 fn analyze_in_pool(assembly: &Assembly, positions: &[DVec3], workspace: &mut Workspace) -> Tangle {
     let topology = assembly.topology();
     let tree = workspace.tree(topology, positions);
@@ -83,13 +91,14 @@ fn analyze_in_pool(assembly: &Assembly, positions: &[DVec3], workspace: &mut Wor
     }
     let contours = contour::trace(topology, positions, &pairs);
     let insides = inside::BodyInsides::new(assembly, positions, &contours);
-    let around = region::Surroundings { assembly, positions, insides: &insides };
+    let memory = &mut workspace.floods;
+    let mut around = region::Surroundings { assembly, positions, insides: &insides, memory };
     let contours: Vec<TangledContour> = contours
         .into_iter()
         .map(|contour| {
             let crossings = kind::TraceCrossings::find(topology, positions, &contour);
             let kind = kind::classify(&contour, crossings);
-            let regions = region::regions(&around, &contour, kind, crossings);
+            let regions = region::regions(&mut around, &contour, kind, crossings);
             TangledContour { contour, kind, regions }
         })
         .collect();

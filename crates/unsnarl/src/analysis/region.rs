@@ -13,10 +13,9 @@
 
 use super::assembly::{Assembly, PartKind};
 use super::contour::{Contour, ContourEnd, Trace};
-use super::flood::Flood;
+use super::flood::{Flood, FloodMemory, Sources};
 use super::inside::BodyInsides;
 use super::kind::{ContourKind, TraceCrossings};
-use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_geometry::{DVec3, EdgeId, Topology, TriangleId, VertexId};
 
 /// Whether traces divide their sheet.
@@ -69,26 +68,28 @@ impl ContourRegions {
 }
 
 /// What the regions of contours are found from.
-pub struct Surroundings<'a> {
+pub(super) struct Surroundings<'a> {
     /// All meshes.
     pub assembly: &'a Assembly,
     /// Where they are.
     pub positions: &'a [DVec3],
     /// Which cloth is inside which body.
     pub insides: &'a BodyInsides,
+    /// Marks of floods.
+    pub memory: &'a mut FloodMemory,
 }
 
 /// What a contour cuts off.
-pub fn regions(
-    around: &Surroundings<'_>,
+pub(super) fn regions(
+    around: &mut Surroundings<'_>,
     contour: &Contour,
     kind: ContourKind,
     crossings: TraceCrossings,
 ) -> ContourRegions {
-    let cut_along = |trace: Trace| cut_along_trace(around, contour, crossings, trace);
+    let mut cut_along = |trace: Trace| cut_along_trace(around, contour, crossings, trace);
     let cuts = match (kind, contour.ends) {
         (ContourKind::Closed | ContourKind::Eight | ContourKind::Cross, _) => {
-            Trace::BOTH.into_iter().filter_map(cut_along).collect()
+            Trace::BOTH.into_iter().filter_map(&mut cut_along).collect()
         }
         (ContourKind::Bbii, Some([ContourEnd::Boundary(trace), _])) => cut_along(trace).into_iter().collect(),
         (ContourKind::Ll, _) => vec![cut_along_loop(around, contour, crossings)],
@@ -99,7 +100,7 @@ pub fn regions(
 
 /// The cut along one trace; `None` on a body, which is never cut.
 fn cut_along_trace(
-    around: &Surroundings<'_>,
+    around: &mut Surroundings<'_>,
     contour: &Contour,
     crossings: TraceCrossings,
     trace: Trace,
@@ -123,7 +124,7 @@ fn cut_along_trace(
 }
 
 /// The cut along both traces of a contour from loop vertex to loop vertex.
-fn cut_along_loop(around: &Surroundings<'_>, contour: &Contour, crossings: TraceCrossings) -> Cut {
+fn cut_along_loop(around: &mut Surroundings<'_>, contour: &Contour, crossings: TraceCrossings) -> Cut {
     let topology = around.assembly.topology();
     let loop_vertices: Vec<VertexId> = contour.loop_vertices().collect();
     let [first, second] = Trace::BOTH.map(|trace| crossed_edges(contour, trace));
@@ -185,14 +186,21 @@ impl Cut {
     }
 
     /// Loop vertices weigh nothing; where the curve crosses itself they are blocked as well.
-    fn flooded(traces: CutTraces, around: &Surroundings<'_>, sides: &CurveSides, loop_vertices: &[VertexId]) -> Self {
+    fn flooded(
+        traces: CutTraces,
+        around: &mut Surroundings<'_>,
+        sides: &CurveSides,
+        loop_vertices: &[VertexId],
+    ) -> Self {
         let topology = around.assembly.topology();
         let blocked = if sides.start == Start::Apart { loop_vertices } else { &[] };
-        let flood = || Flood::new(topology, &sides.cut_edges, blocked, sides.seeds.clone());
-        let by_area = flood().finish_all_but_largest(|vertex| {
-            if loop_vertices.contains(&vertex) { 0.0 } else { vertex_area(topology, around.positions, vertex) }
-        });
-        let by_count = flood().finish_all_but_largest(|vertex| if loop_vertices.contains(&vertex) { 0.0 } else { 1.0 });
+        let sources = Sources { groups: &sides.seeds, cut_edges: &sides.cut_edges, blocked };
+        let mut finish = |weight: &dyn Fn(VertexId) -> f64| {
+            let flood = Flood::new(topology, around.memory, sources);
+            flood.finish_all_but_largest(|vertex| if loop_vertices.contains(&vertex) { 0.0 } else { weight(vertex) })
+        };
+        let by_area = finish(&|vertex| vertex_area(topology, around.positions, vertex));
+        let by_count = finish(&|_| 1.0);
         Self::new(traces, [by_area, by_count])
     }
 }
@@ -207,7 +215,7 @@ fn vertex_area(topology: &Topology, positions: &[DVec3], vertex: VertexId) -> f6
 
 /// The edges that a curve cuts and the vertices on its sides.
 struct CurveSides {
-    cut_edges: FxHashSet<EdgeId>,
+    cut_edges: Vec<EdgeId>,
     seeds: Vec<Vec<VertexId>>,
     start: Start,
 }
@@ -227,8 +235,7 @@ impl CurveSides {
     /// Along one edge the sides alternate, so of an odd number of crossings the majority tells the sides of its ends; an
     /// even number leaves its ends on one side, and the edge is not cut.
     fn along(topology: &Topology, curve: &[EdgeId]) -> Self {
-        let mut smaller_end_is_left: FxHashMap<EdgeId, (usize, usize)> = FxHashMap::default();
-        let mut order: Vec<EdgeId> = Vec::new();
+        let mut crossings: Vec<(EdgeId, usize)> = Vec::with_capacity(curve.len());
         let mut last: Option<(EdgeId, VertexId, VertexId)> = None;
         for &edge in curve {
             let ends = topology.edge(edge);
@@ -241,24 +248,18 @@ impl CurveSides {
                 }
             };
             last = Some((edge, left, right));
-            let votes = smaller_end_is_left.entry(edge).or_insert_with(|| {
-                order.push(edge);
-                (0, 0)
-            });
-            if left == ends[0] { votes.0 += 1 } else { votes.1 += 1 }
+            crossings.push((edge, usize::from(left == ends[0])));
         }
-        let mut sides =
-            Self { cut_edges: FxHashSet::default(), seeds: vec![Vec::new(), Vec::new()], start: Start::TwoSides };
-        for edge in order {
-            let (left_votes, right_votes) = smaller_end_is_left[&edge];
-            if (left_votes + right_votes) % 2 == 0 {
-                continue;
-            }
+        crossings.sort_unstable();
+        let mut sides = Self { cut_edges: Vec::new(), seeds: vec![Vec::new(), Vec::new()], start: Start::TwoSides };
+        for of_edge in crossings.chunk_by(|a, b| a.0 == b.0).filter(|of_edge| of_edge.len() % 2 == 1) {
+            let edge = of_edge[0].0;
+            let smaller_end_left: usize = of_edge.iter().map(|crossing| crossing.1).sum();
             let [mut left, mut right] = topology.edge(edge);
-            if right_votes > left_votes {
+            if 2 * smaller_end_left < of_edge.len() {
                 std::mem::swap(&mut left, &mut right);
             }
-            sides.cut_edges.insert(edge);
+            sides.cut_edges.push(edge);
             sides.seeds[0].push(left);
             sides.seeds[1].push(right);
         }

@@ -1,7 +1,7 @@
 //! The verdict: do any two closed triangles meet beyond what they share, and how wide is the smallest gap otherwise?
 
-use super::Workspace;
 use super::assembly::Assembly;
+use super::{Workspace, in_pool};
 use unsnarl_geometry::distance::{edge_edge, point_triangle};
 use unsnarl_geometry::intersection::{IntersectingPair, Relation, find_intersecting_pairs};
 use unsnarl_geometry::{DVec3, TriangleId, VertexId};
@@ -28,7 +28,7 @@ impl Verdict {
 /// Tests every pair that is not of two bodies.
 pub fn verdict(assembly: &Assembly, positions: &[DVec3], workspace: &mut Workspace) -> Verdict {
     let topology = assembly.topology();
-    rayon::scope(|_| {
+    in_pool(topology, || {
         let tree = workspace.tree(topology, positions);
         Verdict { pairs: find_intersecting_pairs(topology, positions, tree, |a, b| assembly.counts(a, b)) }
     })

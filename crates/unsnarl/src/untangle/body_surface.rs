@@ -8,7 +8,7 @@
 
 use unsnarl_geometry::bvh::Bvh;
 use unsnarl_geometry::distance::point_triangle;
-use unsnarl_geometry::intersection::{triangle_box, triangle_tree};
+use unsnarl_geometry::intersection::triangle_tree;
 use unsnarl_geometry::{DVec3, EdgeId, Topology, TopologyError, TriangleId, VertexId};
 
 /// A closed body, ready to be asked.
@@ -53,8 +53,7 @@ impl BodySurface {
     /// Moves the body.
     pub fn place(&mut self, positions: Vec<DVec3>) {
         self.positions = positions;
-        let Self { topology, positions, tree, .. } = self;
-        tree.refit(|triangle| triangle_box(topology, positions, triangle));
+        self.tree.refit_on_points(&self.positions);
         self.find_normals();
     }
 
