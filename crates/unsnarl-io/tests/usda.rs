@@ -87,6 +87,17 @@ fn only_moved_points_and_the_extent_change() {
 }
 
 #[test]
+fn a_frame_that_swallows_digits_reads_back_as_told() {
+    for far in ["(1e17, 3e16, -7e16)", "(123456789012345680, 1, 0.3)", "(1e200, 0, 0)"] {
+        let file = read(LAYER.replace("(100, 0, 0)", far)).unwrap();
+        let positions: Vec<DVec3> = file.mesh.positions.iter().map(|&position| position * 0.75).collect();
+        let moved = file.with_positions(positions);
+        let again = read(String::from_utf8(mesh::encode(Format::Usda, &moved)).unwrap()).unwrap();
+        assert_eq!(again.mesh.positions, moved.stored_positions(Format::Usda), "moved by {far}");
+    }
+}
+
+#[test]
 fn a_mesh_without_a_file_survives() {
     let mesh = TriMesh {
         positions: vec![DVec3::ZERO, DVec3::X, DVec3::Y, DVec3::new(1.0, 1.0, 0.25)],

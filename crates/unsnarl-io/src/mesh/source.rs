@@ -138,7 +138,8 @@ impl Source {
         for place in &patches.places {
             let vertex = place.vertex as usize;
             if widen || patches.held(&self.bytes, place, conversion) != Some(positions[vertex]) {
-                stored[vertex] = patches.settled(place, positions[vertex], conversion, widen);
+                let point = patches.written(place, positions[vertex], conversion, widen);
+                stored[vertex] = patches.to_world(place, point, conversion);
             }
         }
         Some(stored)
@@ -177,13 +178,13 @@ impl Patches {
             })
     }
 
-    /// The position read back after writing.
-    fn settled(&self, place: &PositionPlace, position: DVec3, conversion: &Conversion, widen: bool) -> DVec3 {
+    /// The point that the file gets for a position: a position that was read from such a file keeps its point, whatever
+    /// rounding the frame and the units bring.
+    fn written(&self, place: &PositionPlace, position: DVec3, conversion: &Conversion, widen: bool) -> DVec3 {
         let precision = if widen { Precision::Double } else { self.spelling.precision() };
-        settle(position, |position| {
-            let point = precision.round_point(self.to_local(place, position, conversion));
-            self.to_world(place, point, conversion)
-        })
+        let rounded = |position: DVec3| precision.round_point(self.to_local(place, position, conversion));
+        let settled = settle(position, |position| self.to_world(place, rounded(position), conversion));
+        rounded(settled)
     }
 
     fn apply(&self, bytes: &[u8], positions: &[DVec3], conversion: &Conversion) -> Vec<u8> {
@@ -204,7 +205,7 @@ impl Patches {
                 continue;
             }
             out.extend_from_slice(&bytes[copied..place.start]);
-            spelling.push(&mut out, self.to_local(place, position, conversion));
+            spelling.push(&mut out, self.written(place, position, conversion, widen));
             copied = place.start + place.length as usize;
         }
         out.extend_from_slice(&bytes[copied..]);
