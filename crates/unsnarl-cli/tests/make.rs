@@ -85,7 +85,7 @@ fn a_tortured_garment_keeps_its_vertices_and_crosses_itself() {
 
 #[test]
 fn bad_flags_are_one_line_and_status_2() {
-    let folder = Folder::new().with("bad.obj", "v 0 0 zero\n");
+    let folder = Folder::new().with("bad.obj", "v 0 0 zero\n").with("flat.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n");
     for (flags, expected) in [
         (vec!["make", "knot", "-o", "a.obj"], "there is no sample `knot`; `unsnarl make --list` names them"),
         (vec!["make", "cross", "-o", "a.obj", "--resolution", "3"], "--resolution 3: `cross` takes 18 to 2000"),
@@ -93,6 +93,10 @@ fn bad_flags_are_one_line_and_status_2() {
         (vec!["make", "tortured-twisted", "-o", "a.obj"], "needs a garment: add --garment MESH"),
         (vec!["make", "ll", "-o", "a.obj", "--garment", "b.obj"], "only `tortured-` samples take one"),
         (vec!["make", "ll", "-o", "a.xyz"], "a.xyz"),
+        (
+            vec!["make", "tortured-sleeve", "--garment", "flat.obj", "-o", "a.obj"],
+            "flat.obj: `tortured-sleeve` leaves no BLI",
+        ),
         (vec!["make", "tortured-twisted", "--garment", "none.obj", "-o", "a.obj"], "none.obj: cannot read"),
         (vec!["make", "tortured-twisted", "--garment", "bad.obj", "-o", "a.obj"], "bad.obj:1"),
     ] {

@@ -13,7 +13,7 @@ use std::path::Path;
 use unsnarl::analysis::region::{Cut, Separation};
 use unsnarl::analysis::{self, Assembly, Contour, ContourEnd, PartKind, Tangle, TangledContour, Trace};
 use unsnarl::geometry::{DVec3, TriMesh, VertexId};
-use unsnarl::samples::torture::{Torture, torture};
+use unsnarl::samples::torture::{CASES, torture};
 use unsnarl::samples::{self, Recipe};
 
 const TANGLE_COUNT: u64 = 1000;
@@ -420,9 +420,22 @@ fn compare_cloth(name: &str, positions: &[DVec3], triangles: &[[u32; 3]]) -> usi
 #[test]
 fn tortured_garments_agree_with_the_oracle() {
     let Some(sock) = shared_garment("diffcloth_mit/sock482.obj") else { return };
-    for (kind, name, _) in Torture::ALL {
-        let positions = torture(&sock, kind, 1).unwrap();
-        compare_cloth(name, &positions, &sock.triangles);
+    for case in CASES {
+        let positions = torture(&sock, case.kind, 1).unwrap();
+        compare_cloth(case.name, &positions, &sock.triangles);
+    }
+}
+
+#[test]
+fn tortured_garments_contain_the_type_they_promise() {
+    let Some(shirt) = shared_garment("diffcloth_mit/tshirt1900.obj") else { return };
+    let assembly = Assembly::of_cloth("shirt", &shirt).unwrap();
+    for case in CASES {
+        for seed in 1..=3 {
+            let positions = torture(&shirt, case.kind, seed).unwrap();
+            let tangle = analysis::analyze(&assembly, &positions, &mut analysis::Workspace::default());
+            assert!(tangle.count(case.promise) > 0, "{} seed {seed}: no {:?}", case.name, case.promise);
+        }
     }
 }
 

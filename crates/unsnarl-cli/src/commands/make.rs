@@ -9,7 +9,8 @@ use serde::Serialize;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use unsnarl::samples::torture::{Torture, torture};
+use unsnarl::analysis::{Assembly, Workspace, analyze};
+use unsnarl::samples::torture::{self, TortureCase, torture};
 use unsnarl::samples::{self, Case, Cut, Recipe, Sample};
 use unsnarl_io::garment_file;
 use unsnarl_io::mesh::{self, Labels, MeshFile, ReadOptions};
@@ -95,8 +96,8 @@ pub fn run(flags: &Flags, session: &Session) -> Result<ExitCode, Failure> {
         }
         return Ok(ExitCode::SUCCESS);
     };
-    let report = match Torture::ALL.iter().find(|(_, known, _)| known == name) {
-        Some(&(kind, ..)) => make_tortured(kind, name, out, flags)?,
+    let report = match torture::CASES.iter().find(|case| case.name == name) {
+        Some(case) => make_tortured(case, out, flags)?,
         None => make_case(named_case(name)?, out, flags)?,
     };
     for file in &report.files {
@@ -144,17 +145,23 @@ fn make_case(case: &Case, out: &Path, flags: &Flags) -> Result<MakeReport, Failu
     })
 }
 
-fn make_tortured(kind: Torture, name: &str, out: &Path, flags: &Flags) -> Result<MakeReport, Failure> {
+fn make_tortured(case: &TortureCase, out: &Path, flags: &Flags) -> Result<MakeReport, Failure> {
+    let name = case.name;
     let Some(garment) = &flags.garment else {
         return Err(Failure::usage(format!("`{name}` needs a garment: add --garment MESH")));
     };
     if flags.resolution.is_some() {
         return Err(Failure::usage(format!("--resolution: `{name}` has the resolution of its garment")));
     }
+    let about_garment = |what: String| Failure::input(format!("{}: {what}", garment.display()));
     let options = ReadOptions { units: flags.mesh.units, up_axis: flags.mesh.up, ..ReadOptions::default() };
     let file = mesh::read(garment, &options).map_err(Failure::input)?;
-    let positions = torture(&file.mesh, kind, flags.seed)
-        .map_err(|error| Failure::input(format!("{}: {error}", garment.display())))?;
+    let positions = torture(&file.mesh, case.kind, flags.seed).map_err(|error| about_garment(error.to_string()))?;
+    let assembly = Assembly::of_cloth(name, &file.mesh).map_err(|error| about_garment(error.to_string()))?;
+    if analyze(&assembly, &positions, &mut Workspace::default()).count(case.promise) == 0 {
+        let kind = case.promise.name();
+        return Err(about_garment(format!("`{name}` leaves no {kind} in it; try another --seed or another garment")));
+    }
     let tortured = file.with_positions(positions);
     mesh::write(out, &tortured).map_err(Failure::input)?;
     Ok(MakeReport {
@@ -165,7 +172,7 @@ fn make_tortured(kind: Torture, name: &str, out: &Path, flags: &Flags) -> Result
         seed: flags.seed,
         vertices: file.mesh.positions.len(),
         triangles: file.mesh.triangles.len(),
-        promises: std::collections::BTreeMap::new(),
+        promises: [(case.promise.name(), 1)].into(),
         files: vec![out.display().to_string()],
     })
 }
@@ -212,8 +219,8 @@ fn list() -> String {
         let _ = writeln!(out, "  {:<22} {}", case.name, case.about);
     }
     let _ = writeln!(out, "\ntortured garments (with --garment MESH)");
-    for (_, name, about) in Torture::ALL {
-        let _ = writeln!(out, "  {name:<22} {about}");
+    for case in torture::CASES {
+        let _ = writeln!(out, "  {:<22} {}", case.name, case.about);
     }
     out
 }

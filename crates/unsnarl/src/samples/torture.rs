@@ -8,6 +8,7 @@
 //! Does not: keep lengths (only the fall nearly does); the rest shape is the garment as it was.
 
 use super::random::Random;
+use crate::analysis::ContourKind;
 use crate::bodies::Body;
 use crate::bodies::keyframes::Keyframes;
 use crate::bodies::shape::Shape;
@@ -33,15 +34,45 @@ pub enum Torture {
     Dropped,
 }
 
-impl Torture {
-    /// All of them, with their names on the command line and a line about each.
-    pub const ALL: [(Self, &'static str, &'static str); 4] = [
-        (Self::Scrunched, "tortured-scrunched", "a garment pushed together by random waves"),
-        (Self::Twisted, "tortured-twisted", "a garment wrung and folded up on itself"),
-        (Self::SleeveThrough, "tortured-sleeve", "a garment with one sleeve pushed through its bodice"),
-        (Self::Dropped, "tortured-dropped", "a garment dropped on a ball, free to pass through itself"),
-    ];
+/// A torture as it is offered.
+pub struct TortureCase {
+    /// What is done.
+    pub kind: Torture,
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// One line about it.
+    pub about: &'static str,
+    /// The type of contour that a garment of its sort is left with, at least once, among others.
+    pub promise: ContourKind,
 }
+
+/// All tortures.
+pub const CASES: [TortureCase; 4] = [
+    TortureCase {
+        kind: Torture::Scrunched,
+        name: "tortured-scrunched",
+        about: "a garment pushed together by random waves",
+        promise: ContourKind::Ll,
+    },
+    TortureCase {
+        kind: Torture::Twisted,
+        name: "tortured-twisted",
+        about: "a garment wrung and folded up on itself",
+        promise: ContourKind::Ll,
+    },
+    TortureCase {
+        kind: Torture::SleeveThrough,
+        name: "tortured-sleeve",
+        about: "a garment with one sleeve pushed through its bodice",
+        promise: ContourKind::Bli,
+    },
+    TortureCase {
+        kind: Torture::Dropped,
+        name: "tortured-dropped",
+        about: "a garment dropped on a ball, free to pass through itself",
+        promise: ContourKind::Closed,
+    },
+];
 
 /// The garment's positions after the torture. Only a fall can fail: cloth that cannot be simulated.
 pub fn torture(garment: &TriMesh, torture: Torture, seed: u64) -> Result<Vec<DVec3>, ModelError> {
@@ -152,7 +183,7 @@ mod tests {
         let garment = tube();
         let mut doubled = garment.clone();
         doubled.positions.iter_mut().for_each(|place| *place *= 2.0);
-        for (kind, name, _) in Torture::ALL {
+        for TortureCase { kind, name, .. } in CASES {
             let once = torture(&garment, kind, 5).unwrap();
             assert_eq!(once, torture(&garment, kind, 5).unwrap());
             assert_ne!(once, torture(&garment, kind, 6).unwrap(), "{name}");
