@@ -57,6 +57,14 @@ pub(super) struct Sources<'a> {
     pub(super) blocked: &'a [VertexId],
 }
 
+/// How floods ended.
+pub(super) struct Finished {
+    /// What the finished ones hold, sorted; `None` if all became one.
+    pub(super) cut_off: Option<Vec<VertexId>>,
+    /// How many vertices the last one had reached.
+    pub(super) held_by_largest: usize,
+}
+
 /// What one flood holds. A pool that merged into another is empty and points to it.
 #[derive(Default)]
 struct Pool {
@@ -84,8 +92,8 @@ impl<'a> Flood<'a> {
         flood
     }
 
-    /// Advances the smallest flood until only the largest is unfinished; `None` if all became one.
-    pub(super) fn finish_all_but_largest(mut self, weight: impl Fn(VertexId) -> f64) -> Option<Vec<VertexId>> {
+    /// Advances the smallest flood until only the largest is unfinished.
+    pub(super) fn finish_all_but_largest(mut self, weight: impl Fn(VertexId) -> f64) -> Finished {
         for pool in &mut self.pools {
             pool.weight = pool.members.iter().map(|&vertex| weight(vertex)).sum();
         }
@@ -107,12 +115,13 @@ impl<'a> Flood<'a> {
         }
         let alone = self.pools.iter().filter(|pool| !pool.members.is_empty()).count() <= 1;
         if self.seeded > 1 && alone {
-            return None;
+            return Finished { cut_off: None, held_by_largest: 0 };
         }
         let mut cut_off: Vec<VertexId> =
             self.pools.iter_mut().filter(|pool| pool.finished).flat_map(|pool| pool.members.drain(..)).collect();
         cut_off.sort_unstable();
-        Some(cut_off)
+        let held_by_largest = self.pools.iter().map(|pool| pool.members.len()).max().unwrap_or(0);
+        Finished { cut_off: Some(cut_off), held_by_largest }
     }
 
     /// Takes one vertex from a flood's front and claims its neighbours. Returns the flood that goes on, if it does.

@@ -200,7 +200,15 @@ impl Cut {
             flood.finish_all_but_largest(|vertex| if loop_vertices.contains(&vertex) { 0.0 } else { weight(vertex) })
         };
         let by_area = finish(&|vertex| vertex_area(topology, around.positions, vertex));
-        let by_count = finish(&|_| 1.0);
+        // Of two sides, one that is smaller than what was seen of the other has fewer vertices than it, too.
+        let fewer = |vertices: &Vec<VertexId>| {
+            sides.start == Start::TwoSides && loop_vertices.is_empty() && vertices.len() < by_area.held_by_largest
+        };
+        let by_count = match &by_area.cut_off {
+            Some(vertices) if !fewer(vertices) => finish(&|_| 1.0).cut_off,
+            same => same.clone(),
+        };
+        let by_area = by_area.cut_off;
         Self::new(traces, [by_area, by_count])
     }
 }
