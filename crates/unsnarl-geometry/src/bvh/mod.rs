@@ -30,6 +30,8 @@ pub struct Bvh {
     /// The box around the items of every leaf.
     leaf_boxes: Vec<SmallBox>,
     item_count: usize,
+    /// How many points it is built on; none for a tree of boxes.
+    point_count: usize,
     /// What all boxes are relative to.
     origin: DVec3,
     /// The box around everything.
@@ -98,7 +100,8 @@ impl Bvh {
     pub fn build_on_points(points: &[DVec3], item_count: usize, points_of: impl Fn(usize) -> [u32; 3] + Sync) -> Self {
         let origin = near_origin(points.first().copied());
         let rounded = RoundedPoint::all(points, origin);
-        Self::build_small(item_count, origin, |item| RoundedPoint::span(&rounded, points_of(item)), &points_of)
+        let box_of = |item: usize| RoundedPoint::span(&rounded, points_of(item));
+        Self { point_count: points.len(), ..Self::build_small(item_count, origin, box_of, &points_of) }
     }
 
     fn build_small(
@@ -115,7 +118,8 @@ impl Bvh {
         leaves.par_chunks_mut(LEAVES_PER_TASK).for_each(|leaves| {
             dispatch!(level, simd => leaves.iter_mut().for_each(|leaf| leaf.compare_labels(simd)));
         });
-        let mut tree = Self { nodes, leaves, leaf_boxes: Vec::new(), item_count, origin, bounds: SmallBox::EMPTY };
+        let mut tree =
+            Self { nodes, leaves, leaf_boxes: Vec::new(), item_count, point_count: 0, origin, bounds: SmallBox::EMPTY };
         tree.refit_small(origin, |leaf| leaf.refit(|item| boxes[item]));
         tree
     }
@@ -125,14 +129,20 @@ impl Bvh {
         self.item_count
     }
 
+    /// Number of points that it is built on; none for a tree of boxes.
+    pub fn point_count(&self) -> usize {
+        self.point_count
+    }
+
     /// Gives every item a new box, bottom up, in linear time.
     pub fn refit(&mut self, box_of: impl Fn(usize) -> Aabb + Sync) {
         let origin = near_origin((self.item_count > 0).then(|| box_of(0).min));
         self.refit_small(origin, |leaf| leaf.refit(|item| SmallBox::around(&box_of(item), origin)));
     }
 
-    /// Moves the points of a tree that was built on points.
+    /// Moves the points of a tree that was built on as many.
     pub fn refit_on_points(&mut self, points: &[DVec3]) {
+        assert_eq!(points.len(), self.point_count, "a tree is refitted to the points it was built on");
         let origin = near_origin(points.first().copied());
         let rounded = RoundedPoint::all(points, origin);
         self.refit_small(origin, |leaf| leaf.refit_on_points(&rounded));

@@ -44,7 +44,9 @@ impl Workspace {
 }
 
 fn fitted<'a>(tree: &'a mut Option<Bvh>, topology: &Topology, positions: &[DVec3]) -> &'a Bvh {
-    if let Some(tree) = tree.as_mut().filter(|tree| tree.item_count() == topology.triangle_count()) {
+    let fits =
+        |tree: &&mut Bvh| (tree.item_count(), tree.point_count()) == (topology.triangle_count(), positions.len());
+    if let Some(tree) = tree.as_mut().filter(fits) {
         tree.refit_on_points(positions);
     } else {
         *tree = None;
