@@ -2,6 +2,7 @@
 
 mod commands;
 mod drawing;
+mod fold_styles;
 mod inputs;
 mod session;
 

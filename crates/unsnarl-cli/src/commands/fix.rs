@@ -1,6 +1,7 @@
 //! `unsnarl fix`: untangle one garment, or several together, and prove it.
 
 use crate::drawing;
+use crate::fold_styles::{self, StyleWish};
 use crate::inputs::{Inputs, MeshFlags};
 use crate::session::{Failure, Session};
 use clap::Args;
@@ -41,6 +42,13 @@ pub struct Flags {
     /// Who untangles: `auto`, `esef`, `retreat`, or a method without history: `gia`, `icm`, `repulsive-icm`, `uir`, `sim-prev`; `off`
     #[arg(long, default_value = "auto", value_name = "NAME")]
     method: Method,
+    /// What becomes of folds that bite into themselves: `unfold`, `fold-out`, `fold-in` or `crease`; WHERE=STYLE for a
+    /// garment, a labelled panel or a contour of the report. By default creases and labels decide
+    #[arg(long, value_name = "[WHERE=]STYLE")]
+    style: Vec<StyleWish>,
+    /// The order of the garments from the inside out: one number for each, or none to use their sidecars
+    #[arg(long, value_name = "N,N,...", value_delimiter = ',', allow_hyphen_values = true)]
+    layers: Vec<i32>,
     /// Stop after this many seconds with the best so far
     #[arg(long, default_value_t = 300.0, value_name = "S")]
     max_seconds: f64,
@@ -66,6 +74,12 @@ pub fn run(flags: &Flags, session: &Session) -> Result<ExitCode, Failure> {
     let before = report(&inputs, &inputs.positions, &tangle, &verdict, start);
 
     let (model, state) = build_model(flags, &inputs)?;
+    let settings = FixSettings {
+        method: flags.method,
+        styles: fold_styles::styles(&flags.style, &inputs, &before, &tangle)?,
+        layers: layers(flags, &inputs)?,
+        ..FixSettings::default()
+    };
     let cloth_count = model.topology.vertex_count();
     let stretch_before = Spread::of_stretch(&model, &inputs.positions[..cloth_count]);
     let patient = Patient {
@@ -77,7 +91,7 @@ pub fn run(flags: &Flags, session: &Session) -> Result<ExitCode, Failure> {
     let outcome = if verdict.is_clean() {
         Outcome::untouched(inputs.positions[..cloth_count].to_vec())
     } else {
-        untangle(flags, &inputs, patient, start, session)?
+        untangle(flags, &inputs, patient, &settings, (start, session))?
     };
 
     let fixed = stored(&inputs, &outcome.positions, &targets);
@@ -114,6 +128,26 @@ pub fn run(flags: &Flags, session: &Session) -> Result<ExitCode, Failure> {
     session.say(text(&report, flags).trim_end());
     session.report(&report)?;
     Ok(ExitCode::from(u8::from(!report.clean)))
+}
+
+/// The layer of every vertex of cloth.
+fn layers(flags: &Flags, inputs: &Inputs) -> Result<Vec<i32>, Failure> {
+    if !flags.layers.is_empty() && flags.layers.len() != inputs.garment_count {
+        return Err(Failure::usage(format!(
+            "--layers: {} numbers for {} garments; give one for each",
+            flags.layers.len(),
+            inputs.garment_count
+        )));
+    }
+    let mut layers = Vec::new();
+    for (index, part) in inputs.assembly.parts().iter().enumerate().take(inputs.garment_count) {
+        let layer = match flags.layers.get(index) {
+            Some(&layer) => layer,
+            None => inputs.garment(index)?.layer,
+        };
+        layers.resize(part.vertices.end, layer);
+    }
+    Ok(layers)
 }
 
 /// The file to write for every garment.
@@ -197,8 +231,8 @@ fn untangle(
     flags: &Flags,
     inputs: &Inputs,
     patient: Patient,
-    start: Instant,
-    session: &Session,
+    settings: &FixSettings,
+    (start, session): (Instant, &Session),
 ) -> Result<Outcome, Failure> {
     if let Some(folder) = &flags.trace {
         std::fs::create_dir_all(folder)
@@ -207,10 +241,9 @@ fn untangle(
     let bar = session.progress(0, "untangling");
     let mut most_red = 0;
     let mut trouble = None;
-    let settings = FixSettings { method: flags.method, ..FixSettings::default() };
     let most_seconds = flags.max_seconds;
     let is_late = move || start.elapsed().as_secs_f64() > most_seconds;
-    let outcome = fix::untangle_unless(patient, &settings, Arc::new(is_late), &mut |progress: &Progress| {
+    let outcome = fix::untangle_unless(patient, settings, Arc::new(is_late), &mut |progress: &Progress| {
         let red = progress.tangle.colours.red_triangles.len() as u64;
         most_red = most_red.max(red);
         bar.set_length(most_red);

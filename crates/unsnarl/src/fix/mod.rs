@@ -9,6 +9,9 @@
 //! Does not: promise success. What is left is in the outcome, and the positions are the best that were seen.
 
 mod classic;
+mod home;
+mod measures;
+mod motion;
 pub mod report;
 mod retreat;
 mod settings;
@@ -17,7 +20,7 @@ mod touching;
 mod untangling;
 mod watch;
 
-pub use crate::untangle::Method as FixMethod;
+pub use crate::untangle::{FoldStyle, Method as FixMethod};
 pub use settings::FixSettings;
 pub use untangling::Untangling;
 pub use watch::{Advance, Best, Watch};
@@ -92,6 +95,8 @@ pub struct ResolverCounts {
     pub separate_touching: usize,
     /// Rounds of pushing cloth out of bodies.
     pub body_push: usize,
+    /// Rounds of putting pieces that cross each other in order.
+    pub layering: usize,
     /// Retreats: cloth smoothed until clean, to grow back with contact on.
     pub retreat: usize,
 }

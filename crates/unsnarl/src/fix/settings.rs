@@ -1,6 +1,6 @@
 //! The settings of `fix`.
 
-use crate::untangle::{ClassicSettings, Method};
+use crate::untangle::{ClassicSettings, FoldStyle, Method};
 
 /// How to untangle.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,6 +35,11 @@ pub struct FixSettings {
     pub patience: usize,
     /// Steps at most.
     pub largest_step_count: usize,
+    /// The layer of each vertex of cloth, from the inside out: where pieces of different layers cross, the outer one comes
+    /// to lie on the front of the inner one. Empty, or equal: the majority decides.
+    pub layers: Vec<i32>,
+    /// What becomes of a fold that bites into itself, by vertex of cloth. Empty, or `None`: it is unfolded.
+    pub styles: Vec<Option<FoldStyle>>,
 }
 
 impl Default for FixSettings {
@@ -55,6 +60,8 @@ impl Default for FixSettings {
             stillness: 1e-3,
             patience: 25,
             largest_step_count: 2000,
+            layers: Vec::new(),
+            styles: Vec::new(),
         }
     }
 }

@@ -2,9 +2,30 @@
 
 use crate::analysis::Assembly;
 use crate::model::Model;
-use crate::rest_shape::RestShape;
+use crate::rest_shape::{RestShape, principal_stretches};
 use crate::state::State;
 use unsnarl_geometry::{DVec3, Topology, TriangleId, VertexId};
+
+/// Gives rest shapes the size of cloth that as a whole is larger or smaller than they are: `fix` keeps the size of its
+/// input. Cloth that is stretched here and not there keeps its rest shapes.
+pub(super) fn fit_rest_shapes(model: &mut Model, state: &mut State) {
+    const EVEN: f64 = 1.25;
+    const WORTH_IT: f64 = 0.05;
+    let corners =
+        model.topology.triangles().iter().map(|corners| corners.map(|corner| state.positions[corner.index()]));
+    let stretches =
+        model.rest_shapes.iter().zip(corners).filter_map(|(shape, places)| principal_stretches(shape, places));
+    let mut largest: Vec<f64> = stretches.map(|[largest, _]| largest).collect();
+    largest.sort_unstable_by(f64::total_cmp);
+    let at = |share: f64| largest.get((share * largest.len() as f64) as usize).copied().unwrap_or(1.0);
+    let (low, middle, high) = (at(0.05), at(0.5), at(0.95));
+    if high > EVEN * low || (middle - 1.0).abs() < WORTH_IT {
+        return;
+    }
+    for shape in model.rest_shapes.iter_mut().chain(&mut state.rest_shapes) {
+        shape.sides = shape.sides.map(|side| middle * side);
+    }
+}
 
 /// The rest length of every edge: from rest shapes for cloth, as they are for bodies.
 pub(super) fn rest_lengths(assembly: &Assembly, model: &Model, state: &State, body_positions: &[DVec3]) -> Vec<f64> {

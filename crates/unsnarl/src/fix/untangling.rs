@@ -3,19 +3,19 @@
 //! A step shortens rest shapes, proposes a motion and lets contact decide. Between steps, [`Untangling::judge`] moves cloth
 //! out of bodies, separates what touches, watches for progress and takes stronger measures where there is none.
 
-use super::retreat::Retreat;
+use super::measures::Order;
 use super::watch::{Advance, Watch};
-use super::{FixMethod, FixSettings, FixStage, Observe, Outcome, Patient, ResolverCounts, Stop, sizes, touching};
-use crate::analysis::{self, Assembly, PartKind, Tangle};
-use crate::contact::{self, ContactInput, ContactMesh, ContactSettings};
-use crate::dynamics::{self, Guidance, Hold, Start};
+use super::{FixMethod, FixSettings, FixStage, Observe, Outcome, Patient, ResolverCounts, Stop, home, sizes};
+use crate::analysis::{self, Assembly, Tangle};
+use crate::contact::{self, ContactMesh};
+use crate::dynamics;
 use crate::model::Model;
-use crate::scene::environment::Environment;
-use crate::settings::{DynamicsSettings, Integration};
 use crate::state::State;
 use crate::untangle::body_push::BodyPush;
 use crate::untangle::esef::{self, EsefSettings, Pull};
-use crate::untangle::{ColourRules, Remedy, tearing};
+use crate::untangle::flip::style_at;
+use crate::untangle::tearing::{self, Tear};
+use crate::untangle::{ColourRules, FoldStyle, Remedy};
 use std::sync::Arc;
 use unsnarl_geometry::{DVec3, TriangleId, VertexId};
 
@@ -30,39 +30,46 @@ pub struct Untangling {
     /// Asked between rounds of long work whether to stop.
     pub stop: Stop,
     pub(super) assembly: Assembly,
-    body_positions: Vec<DVec3>,
+    pub(super) body_positions: Vec<DVec3>,
     pub(super) settings: FixSettings,
-    pulls: Vec<Pull>,
-    mesh: ContactMesh,
-    thickness: Vec<f64>,
+    pub(super) pulls: Vec<Pull>,
+    pub(super) mesh: ContactMesh,
+    pub(super) thickness: Vec<f64>,
     /// Vertices that have been near a tangle: only they move.
-    active: Vec<bool>,
+    pub(super) active: Vec<bool>,
     /// The size of the mesh at each vertex, metres.
     pub(super) local_size: Vec<f64>,
     pub(super) resolvers: ResolverCounts,
     red_history: Vec<usize>,
-    steps: usize,
+    pub(super) steps: usize,
     pub(super) strength: usize,
-    touching_rounds: usize,
-    watch: Watch,
+    pub(super) touching_rounds: usize,
+    pub(super) watch: Watch,
     /// Where cloth was at first.
-    first_positions: Vec<DVec3>,
+    pub(super) first_positions: Vec<DVec3>,
     calm_steps: usize,
-    bodies: BodyPush,
-    body_pushes: usize,
+    /// Where vertices belong that were in order at first.
+    homes: Vec<Option<DVec3>>,
+    pub(super) bodies: BodyPush,
+    pub(super) body_pushes: usize,
+    /// What came of the last try to put pieces in order.
+    pub(super) order: Order,
+    /// How often folds were turned.
+    pub(super) flips: usize,
     /// Whether cloth grows back after a retreat.
-    phase: Phase,
+    pub(super) phase: Phase,
     /// The farthest move of the last step, as a share of the local size.
-    last_move: f64,
-    analysis_workspace: analysis::Workspace,
-    dynamics_workspace: dynamics::Workspace,
-    contact_workspace: contact::Workspace,
+    pub(super) last_move: f64,
+    pub(super) analysis_workspace: analysis::Workspace,
+    pub(super) dynamics_workspace: dynamics::Workspace,
+    pub(super) contact_workspace: contact::Workspace,
 }
 
 impl Untangling {
     /// Gets ready.
     pub fn new(patient: Patient, settings: FixSettings) -> Self {
-        let Patient { model, state, assembly, body_positions } = patient;
+        let Patient { mut model, mut state, assembly, body_positions } = patient;
+        sizes::fit_rest_shapes(&mut model, &mut state);
         let topology = assembly.topology().clone();
         let thickness = vec![settings.separation; topology.vertex_count()];
         let rest_lengths = sizes::rest_lengths(&assembly, &model, &state, &body_positions);
@@ -90,8 +97,11 @@ impl Untangling {
             touching_rounds: 0,
             watch: Watch::default(),
             calm_steps: 0,
+            homes: Vec::new(),
             bodies,
             body_pushes: 0,
+            order: Order::Untried,
+            flips: 0,
             phase: Phase::Untangling,
             last_move: 0.0,
             stop: Arc::new(|| false),
@@ -124,6 +134,9 @@ impl Untangling {
 
     /// As [`Untangling::step`]; `observe` hears of every stage as it ends.
     pub fn step_observed(&mut self, tangle: &Tangle, observe: Observe) {
+        if self.steps == 0 {
+            self.homes = home::homes(&self.model, &self.assembly, tangle, &self.state.positions);
+        }
         self.red_history.push(tangle.colours.red_vertices.len());
         self.grow_active(tangle);
         self.steps += 1;
@@ -135,6 +148,7 @@ impl Untangling {
         self.resolvers.esef += report.pulling;
         let tear = tearing::tear(&self.model, tangle);
         self.resolvers.tearing += tear.contours;
+        self.flatten_folds(&tear);
         self.state.rest_shapes = esef::rest_shapes(&self.model, &self.pulls);
         self.state.hinge_stiffness.fill(1.0);
         for &hinge in &tear.stiffened_hinges {
@@ -144,71 +158,27 @@ impl Untangling {
         let mut rules = ColourRules::from_colours(self.assembly.topology(), &tangle.colours, separation);
         rules.omit(self.assembly.topology(), &tear.omitted);
         rules.keep_usual_from(self.state.positions.len());
+        let guidance = home::guidance(&self.homes, &self.model.masses, &self.state.positions, self.homing());
         observe(FixStage::Untangle, &self.state.positions);
-        self.advance(&Remedy { rules, ..Remedy::default() }, observe);
+        self.advance(&Remedy { rules, guidance, ..Remedy::default() }, observe);
     }
 
-    /// Dynamics and contact under the rules and forces of a remedy.
-    pub(super) fn advance(&mut self, remedy: &Remedy, observe: Observe) {
-        let frozen = (0..self.active.len()).filter(|&vertex| !self.active[vertex]).map(VertexId::new);
-        let held =
-            frozen.map(|vertex| (vertex, self.state.positions[vertex.index()])).chain(self.holds.iter().copied());
-        let guidance = Guidance {
-            holds: held.map(|(vertex, point)| (vertex, Hold::At(point))).collect(),
-            ..remedy.guidance.clone()
-        };
-        let dynamics_settings =
-            DynamicsSettings { integration: Integration::QuasiStatic, ..DynamicsSettings::default() };
-        let start = Start {
-            model: &self.model,
-            state: &self.state,
-            environment: &Environment::NOTHING,
-            step: self.settings.step,
-        };
-        let mut proposed = dynamics::propose(&start, &guidance, &dynamics_settings, &mut self.dynamics_workspace);
-        self.limit_motion(&mut proposed.positions);
-        observe(FixStage::Propose, &proposed.positions);
-        let from = self.all_positions();
-        let to: Vec<DVec3> = proposed.positions.iter().chain(&self.body_positions).copied().collect();
-        let mean_mass = self.model.masses.iter().sum::<f64>() / self.model.masses.len() as f64;
-        let mut inverse_mass: Vec<f64> = (0..from.len())
-            .map(|vertex| if self.active.get(vertex) == Some(&true) { 1.0 / mean_mass } else { 0.0 })
-            .collect();
-        for (vertex, _) in &self.holds {
-            inverse_mass[vertex.index()] = 0.0;
+    /// A fold that is to be unfolded is flat at rest from then on, whatever its crease or its first shape says.
+    fn flatten_folds(&mut self, tear: &Tear) {
+        for (loop_vertex, hinges) in &tear.folds {
+            let is_own = loop_vertex.index() < self.state.positions.len();
+            if is_own && style_at(&self.model, &self.settings.styles, *loop_vertex) == FoldStyle::Unfold {
+                hinges.iter().for_each(|&hinge| self.state.rest_angles[hinge] = 0.0);
+            }
         }
-        let input = ContactInput {
-            mesh: &self.mesh,
-            start: &from,
-            end: &to,
-            step: self.settings.step,
-            inverse_mass: &inverse_mass,
-            thickness: &self.thickness,
-            friction: &vec![0.0; from.len()],
-            rules: &remedy.rules,
-        };
-        // Large zones strain cloth more than slowing it down does, and cost more.
-        let contact_settings = ContactSettings {
-            recovery: 0.5,
-            stiffness: 1e4,
-            impulse_rounds: 6,
-            zone_rounds: 4,
-            ..ContactSettings::default()
-        };
-        let resolved = contact::resolve_unless(&input, &contact_settings, &mut self.contact_workspace, &*self.stop);
-        let moves = resolved.positions.iter().zip(&from).zip(&self.local_size);
-        self.last_move = moves.map(|((to, from), size)| to.distance(*from) / size).fold(0.0, f64::max);
-        proposed.positions.copy_from_slice(&resolved.positions[..self.state.positions.len()]);
-        self.state = dynamics::finish(&start, proposed, &dynamics_settings, &mut self.dynamics_workspace);
-        observe(FixStage::Contact, &self.state.positions);
     }
 
-    /// Shortens moves that are longer than a share of the edges around.
-    fn limit_motion(&self, end: &mut [DVec3]) {
-        for (vertex, end) in end.iter_mut().enumerate() {
-            let start = self.state.positions[vertex];
-            *end = start + (*end - start).clamp_length_max(self.settings.largest_move * self.local_size[vertex]);
-        }
+    /// How strongly cloth is drawn home in this step, N/m per kilogram: strongly when it has just become clean, and less
+    /// with every step.
+    fn homing(&self) -> f64 {
+        const DECAY: f64 = 0.7;
+        let share = if self.calm_steps == 0 { 0.0 } else { DECAY.powi(self.calm_steps as i32) };
+        share / (self.settings.step * self.settings.step)
     }
 
     /// Marks what lies within some rings of anything red; it stays free from then on.
@@ -225,7 +195,7 @@ impl Untangling {
         self.free_rings_around(front);
     }
 
-    fn free_rings_around(&mut self, mut front: Vec<VertexId>) {
+    pub(super) fn free_rings_around(&mut self, mut front: Vec<VertexId>) {
         let topology = &self.model.topology;
         let mut seen = vec![false; self.active.len()];
         for ring in 0..=self.settings.rings {
@@ -244,7 +214,8 @@ impl Untangling {
 
     /// Decides what to do about a tangle that was just found.
     ///
-    /// Cloth in bodies is moved out first, then what merely touches is moved apart; both are seen by the next look. Where
+    /// Cloth in bodies is moved out first, then pieces that cross each other are put in order and folds that are to stay
+    /// are turned, then what merely touches is moved apart; all are seen by the next look. Where
     /// nothing crosses cloth relaxes until it is at rest. Where something does and nothing has become better for
     /// `patience` steps, cloth retreats: it is smoothed until nothing crosses, and grows back with contact on. Methods
     /// without history let more cloth move instead, and edge shortening alone gives up.
@@ -252,17 +223,20 @@ impl Untangling {
         if !self.settings.method.is_classic() && self.push_out_of_bodies(tangle) {
             return Advance::LookAgain;
         }
+        if self.put_in_order(tangle) || self.flip_folds(tangle) {
+            return Advance::LookAgain;
+        }
         if self.is_done(tangle) {
             if self.separate_touching() {
                 return Advance::LookAgain;
             }
             self.calm_steps += 1;
-            let is_still = self.calm_steps > 3 && self.last_move < self.settings.stillness;
+            let is_still = self.calm_steps > HOMING_STEPS && self.last_move < self.settings.stillness;
             let most = match self.phase {
                 Phase::Untangling => self.settings.relaxation_steps,
                 Phase::GrowingBack => self.settings.growth_steps,
             };
-            let untouched = self.steps + self.resolvers.body_push + self.resolvers.retreat == 0;
+            let untouched = self.steps == 0 && !self.active.contains(&true);
             return if untouched || is_still || self.calm_steps > most { Advance::Done } else { Advance::Step };
         }
         self.calm_steps = 0;
@@ -283,125 +257,10 @@ impl Untangling {
         self.watch.reset();
         self.calm_steps = 0;
         self.body_pushes = 0;
+        self.order = Order::Untried;
+        self.homes.clear();
+        self.flips = 0;
         self.touching_rounds = 0;
-    }
-
-    fn strengthen(&mut self) -> Advance {
-        self.strength += 1;
-        let (method, is_early) = (self.settings.method, self.strength <= MOST_RETREATS);
-        match method {
-            FixMethod::Off | FixMethod::Esef => Advance::GaveUp,
-            FixMethod::Auto | FixMethod::Retreat => {
-                if is_early && self.retreat() {
-                    Advance::LookAgain
-                } else {
-                    Advance::GaveUp
-                }
-            }
-            _ if self.widen() => Advance::Step,
-            _ => Advance::GaveUp,
-        }
-    }
-
-    /// Smooths cloth around what crosses until nothing does, from the best state or from the first one, whichever ends
-    /// nearer to the first one; `false` if neither helps.
-    fn retreat(&mut self) -> bool {
-        let mut held = vec![false; self.state.positions.len()];
-        for vertex in self.model.pins.iter().chain(self.holds.iter().map(|(vertex, _)| vertex)) {
-            held[vertex.index()] = true;
-        }
-        let stop = self.stop.clone();
-        let mut nearest: Option<(f64, Vec<DVec3>)> = None;
-        for start in [self.watch.best().map(|best| best.cloth.clone()), Some(self.first_positions.clone())] {
-            let Some(cloth) = start else { continue };
-            self.state.positions = cloth;
-            let tangle = self.analyze();
-            let corners = tangle.colours.red_triangles.iter().flat_map(|&red| self.assembly.topology().triangle(red));
-            let tangled: Vec<VertexId> = corners.collect();
-            let positions = self.all_positions();
-            let retreat = Retreat {
-                assembly: &self.assembly,
-                positions: &positions,
-                cloth: &self.model.topology,
-                held: &held,
-                bodies: &self.bodies,
-                stop: &*stop,
-            };
-            let Some(clean) = retreat.find(&tangled, &mut self.analysis_workspace) else { continue };
-            let moved = clean.iter().zip(&self.first_positions).map(|(after, before)| after.distance_squared(*before));
-            let moved: f64 = moved.sum();
-            if nearest.as_ref().is_none_or(|(least, _)| moved < *least) {
-                nearest = Some((moved, clean));
-            }
-        }
-        let Some((_, clean)) = nearest else { return false };
-        self.resolvers.retreat += 1;
-        for vertex in 0..self.state.positions.len() {
-            self.active[vertex] |= clean[vertex] != self.first_positions[vertex];
-        }
-        self.state.positions.copy_from_slice(&clean[..self.active.len()]);
-        self.grow_active_by_rings();
-        self.pulls.clear();
-        self.phase = Phase::GrowingBack;
-        true
-    }
-
-    /// Moves cloth that crosses a body out of it; `false` if none does, or if it has been tried often enough.
-    fn push_out_of_bodies(&mut self, tangle: &Tangle) -> bool {
-        const MOST_PUSHES: usize = 12;
-        const ROUNDS: usize = 200;
-        let crosses_body = |triangles: &[TriangleId; 2]| {
-            triangles
-                .iter()
-                .any(|&triangle| self.assembly.parts()[self.assembly.part_of_triangle(triangle)].kind == PartKind::Body)
-        };
-        let is_first = self.body_pushes == 0;
-        let is_needed = is_first || tangle.contours.iter().any(|tangled| crosses_body(&tangled.contour.segments[0]));
-        if self.bodies.is_idle() || !is_needed || self.body_pushes == MOST_PUSHES {
-            return false;
-        }
-        self.body_pushes += 1;
-        let mut positions = self.all_positions();
-        let pins = &self.model.pins;
-        let is_free = |vertex: usize| pins.binary_search(&VertexId::new(vertex)).is_err();
-        let report = self.bodies.push_out_smoothly(&self.assembly, &mut positions, &is_free, ROUNDS);
-        self.resolvers.body_push += report.rounds;
-        for (vertex, place) in self.state.positions.iter_mut().enumerate() {
-            self.active[vertex] |= *place != positions[vertex];
-            *place = positions[vertex];
-        }
-        if is_first {
-            self.first_positions.copy_from_slice(&self.state.positions);
-        }
-        if report.rounds > 0 {
-            self.grow_active_by_rings();
-        }
-        report.rounds > 0
-    }
-
-    /// Lets the rings around everything that may move, move too.
-    fn grow_active_by_rings(&mut self) {
-        let active = (0..self.active.len()).filter(|&vertex| self.active[vertex]).map(VertexId::new).collect();
-        self.free_rings_around(active);
-    }
-
-    /// Moves apart what touches without crossing; `false` if nothing does, or if it has been tried often enough.
-    pub fn separate_touching(&mut self) -> bool {
-        const MOST_ROUNDS: usize = 20;
-        let positions = self.all_positions();
-        let verdict = analysis::verdict(&self.assembly, &positions, &mut self.analysis_workspace);
-        if verdict.touching_count() == 0 || self.touching_rounds == MOST_ROUNDS {
-            return false;
-        }
-        self.touching_rounds += 1;
-        self.resolvers.separate_touching += 1;
-        let separation = self.settings.separation;
-        for (vertex, step) in touching::pushes(self.assembly.topology(), &positions, &verdict, separation) {
-            if let Some(position) = self.state.positions.get_mut(vertex.index()) {
-                *position += step;
-            }
-        }
-        true
     }
 
     /// The exact check of where things are, and the account of what was done. Where the last state still crosses, the
@@ -426,12 +285,12 @@ impl Untangling {
     }
 }
 
-/// Retreats at most: cloth that grows back is clean, so a second one follows only cloth moved from outside.
-const MOST_RETREATS: usize = 4;
+/// Steps in which cloth is drawn home before it may count as at rest.
+const HOMING_STEPS: usize = 12;
 
 /// What untangling is at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
+pub(super) enum Phase {
     /// Edges shorten.
     Untangling,
     /// After a retreat cloth is clean and grows back.

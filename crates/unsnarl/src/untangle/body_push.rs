@@ -9,13 +9,11 @@
 //! Does not: keep cloth from crossing cloth on the way, nor find out of a place where the body crosses itself.
 
 use super::body_surface::BodySurface;
+use super::holes::{Hole, holes, mean_pushes};
 use super::smoothing::smooth;
 use crate::analysis::{Assembly, PartKind};
 use rayon::prelude::*;
-use std::collections::BTreeMap;
-use unsnarl_geometry::distance::point_triangle;
-use unsnarl_geometry::intersection::{PairCrossing, PairSide, find_crossing_pairs, triangle_tree};
-use unsnarl_geometry::{DVec3, Topology, TriangleId, VertexId};
+use unsnarl_geometry::{DVec3, Topology, TriangleId};
 
 /// Bodies that cloth is kept out of: the closed ones of an assembly.
 pub struct BodyPush {
@@ -67,11 +65,14 @@ impl BodyPush {
         if self.is_idle() {
             return report;
         }
+        let is_body =
+            |triangle: TriangleId| assembly.parts()[assembly.part_of_triangle(triangle)].kind == PartKind::Body;
+        let wanted = |cloth: TriangleId, body: TriangleId| !is_body(cloth) && is_body(body);
         let cloth_count = cloth_vertex_count(assembly);
         // A vertex farther out than this cannot have come near since it was last looked at.
         let mut slack = vec![0.0f64; cloth_count];
         loop {
-            let holes = holes(assembly, positions);
+            let holes = holes(assembly.topology(), positions, &wanted);
             report.left = holes.len();
             let mut pushes = self.vertex_pushes(positions, &mut slack);
             let is_out = holes.is_empty() && pushes.iter().all(|push| push.1.length() < 0.5 * self.separation);
@@ -145,7 +146,7 @@ impl BodyPush {
             let sights = self.surfaces.iter().filter_map(|surface| surface.seen_from(hole.middle, REACH));
             let sight = sights.min_by(|a, b| a.signed_distance.total_cmp(&b.signed_distance))?;
             let corners = topology.triangle(hole.triangle);
-            let weights = point_triangle(hole.middle, corners.map(|corner| positions[corner.index()])).weights;
+            let weights = hole.weights_in(corners.map(|corner| positions[corner.index()]));
             let squares: f64 = weights.iter().map(|weight| weight * weight).sum();
             let amount = self.separation - sight.signed_distance.min(0.0);
             let direction = if sight.signed_distance < 0.0 { sight.outward } else { hole.normal };
@@ -160,76 +161,6 @@ impl BodyPush {
     }
 }
 
-/// Where a body stands through a cloth triangle.
-struct Hole {
-    triangle: TriangleId,
-    /// The middle of the curve along which they cross.
-    middle: DVec3,
-    /// The mean normal of the body's triangles there.
-    normal: DVec3,
-}
-
 fn cloth_vertex_count(assembly: &Assembly) -> usize {
     assembly.parts().iter().filter(|part| part.kind == PartKind::Cloth).map(|part| part.vertices.end).max().unwrap_or(0)
-}
-
-/// One hole for each cloth triangle that crosses a body, by triangle.
-fn holes(assembly: &Assembly, positions: &[DVec3]) -> Vec<Hole> {
-    let topology = assembly.topology();
-    let tree = triangle_tree(topology, positions);
-    let is_body = |triangle: TriangleId| assembly.parts()[assembly.part_of_triangle(triangle)].kind == PartKind::Body;
-    let wanted = |a: usize, b: usize| is_body(TriangleId::new(a)) != is_body(TriangleId::new(b));
-    let pairs = find_crossing_pairs(topology, positions, &tree, wanted);
-    let mut sums: BTreeMap<TriangleId, (DVec3, f64, DVec3)> = BTreeMap::new();
-    for (first, second, crossings) in pairs {
-        let (cloth, body) = if is_body(first) { (second, first) } else { (first, second) };
-        let [a, b, c] = topology.triangle(body).map(|corner| positions[corner.index()]);
-        let normal = (b - a).cross(c - a).normalize_or_zero();
-        let points: Vec<DVec3> = crossings
-            .into_iter()
-            .flatten()
-            .map(|crossing| crossing_point(topology, positions, [first, second], crossing))
-            .collect();
-        let length = 1e-9 + points.first().zip(points.last()).map_or(0.0, |(a, b)| a.distance(*b));
-        let middle = points.iter().sum::<DVec3>() / points.len().max(1) as f64;
-        let sum = sums.entry(cloth).or_default();
-        sum.0 += length * middle;
-        sum.1 += length;
-        sum.2 += length * normal;
-    }
-    sums.into_iter()
-        .map(|(triangle, (middle, length, normal))| Hole {
-            triangle,
-            middle: middle / length,
-            normal: normal.normalize_or_zero(),
-        })
-        .collect()
-}
-
-/// Where an edge of one triangle of a pair passes the other.
-fn crossing_point(topology: &Topology, positions: &[DVec3], pair: [TriangleId; 2], crossing: PairCrossing) -> DVec3 {
-    let [edge_owner, other] = match crossing.edge_of {
-        PairSide::First => pair,
-        PairSide::Second => [pair[1], pair[0]],
-    };
-    let at = |vertex: VertexId| positions[vertex.index()];
-    let [start, end] = topology.edge(topology.triangle_edges(edge_owner)[crossing.edge]).map(at);
-    let [a, b, c] = topology.triangle(other).map(at);
-    let normal = (b - a).cross(c - a);
-    let (below, above) = (normal.dot(start - a), normal.dot(end - a));
-    let along = below / (below - above);
-    start.lerp(end, if along.is_finite() { along.clamp(0.0, 1.0) } else { 0.5 })
-}
-
-/// One push for each vertex: the mean, each weighed by its own length.
-fn mean_pushes(mut pushes: Vec<(usize, DVec3)>) -> Vec<(usize, DVec3)> {
-    pushes.sort_by_key(|push| push.0);
-    pushes
-        .chunk_by(|a, b| a.0 == b.0)
-        .map(|group| {
-            let weight: f64 = group.iter().map(|(_, push)| push.length()).sum();
-            let sum: DVec3 = group.iter().map(|(_, push)| push.length() * *push).sum();
-            (group[0].0, if weight > 0.0 { sum / weight } else { DVec3::ZERO })
-        })
-        .collect()
 }

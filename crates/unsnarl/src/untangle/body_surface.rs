@@ -28,6 +28,12 @@ pub struct Sight {
     pub signed_distance: f64,
     /// The way out, length 1.
     pub outward: DVec3,
+    /// The nearest triangle.
+    pub triangle: TriangleId,
+    /// Where in it the nearest point is.
+    pub weights: [f64; 3],
+    /// Whether the nearest point lies on the border of an open surface: then there is no side.
+    pub is_past_border: bool,
 }
 
 /// Below this distance, metres, the direction comes from the normals and not from the nearest point.
@@ -94,15 +100,28 @@ impl BodySurface {
             Some(direction) if distance > ON_SURFACE => side * direction,
             _ => normal.normalize_or_zero(),
         };
-        Some(Sight { signed_distance: side * distance, outward })
+        Some(Sight {
+            signed_distance: side * distance,
+            outward,
+            triangle: TriangleId::new(nearest),
+            weights: closest.weights,
+            is_past_border: self.is_on_border(TriangleId::new(nearest), closest.weights),
+        })
+    }
+
+    fn is_on_border(&self, triangle: TriangleId, weights: [f64; 3]) -> bool {
+        let corners = self.topology.triangle(triangle);
+        let is_border = |edge: &EdgeId| self.topology.is_boundary(*edge);
+        match inside(corners, weights)[..] {
+            [vertex] => self.topology.vertex_edges(vertex).iter().any(is_border),
+            [a, b] => self.topology.find_edge(a, b).is_some_and(|edge| is_border(&edge)),
+            _ => false,
+        }
     }
 
     /// The normal of the face, edge or corner that a point with these weights lies on; not of unit length.
     fn normal_at(&self, triangle: TriangleId, weights: [f64; 3]) -> DVec3 {
-        const NONE: f64 = 1e-9;
-        let corners = self.topology.triangle(triangle);
-        let inside: Vec<VertexId> = (0..3).filter(|&k| weights[k] > NONE).map(|k| corners[k]).collect();
-        match inside[..] {
+        match inside(self.topology.triangle(triangle), weights)[..] {
             [vertex] => self.vertex_normals[vertex.index()],
             [a, b] => match self.topology.find_edge(a, b) {
                 Some(edge) => self.edge_normals[edge.index()],
@@ -111,6 +130,12 @@ impl BodySurface {
             _ => self.face_normals[triangle.index()],
         }
     }
+}
+
+/// The corners that a point with these weights depends on.
+fn inside(corners: [VertexId; 3], weights: [f64; 3]) -> Vec<VertexId> {
+    const NONE: f64 = 1e-9;
+    (0..3).filter(|&k| weights[k] > NONE).map(|k| corners[k]).collect()
 }
 
 #[cfg(test)]

@@ -16,6 +16,8 @@ pub struct Tear {
     pub omitted: Vec<TriangleId>,
     /// Hinges to stiffen, sorted.
     pub stiffened_hinges: Vec<usize>,
+    /// The loop vertex of each torn contour and the hinges around it.
+    pub folds: Vec<(VertexId, Vec<usize>)>,
     /// How many contours are torn.
     pub contours: usize,
 }
@@ -34,7 +36,9 @@ pub fn tear(model: &Model, tangle: &Tangle) -> Tear {
         strip.sort_unstable();
         strip.dedup();
         tear.contours += 1;
-        tear.stiffened_hinges.extend(hinges_around(model, loop_vertex, strip.len().clamp(1, MOST_RINGS)));
+        let hinges = hinges_around(model, loop_vertex, strip.len().clamp(1, MOST_RINGS));
+        tear.stiffened_hinges.extend(&hinges);
+        tear.folds.push((loop_vertex, hinges));
         tear.omitted.extend(strip.into_iter().filter(|triangle| triangle.index() < model.topology.triangle_count()));
     }
     tear.omitted.sort_unstable();

@@ -1,0 +1,246 @@
+//! Measures that move cloth without a step: out of bodies, into its order, apart, and back when nothing else helps.
+
+use super::retreat::Retreat;
+use super::untangling::Phase;
+use super::watch::Advance;
+use super::{FixMethod, Untangling, touching};
+use crate::analysis::{self, ContourKind, PartKind, Tangle};
+use crate::untangle::ordering::Ordering;
+use crate::untangle::{flip, layering};
+use unsnarl_geometry::{DVec3, TriangleId, VertexId};
+
+/// Retreats at most: cloth that grows back is clean, so a second one follows only cloth moved from outside.
+const MOST_RETREATS: usize = 4;
+
+/// What the upper of two crossing pieces goes of the way, in the order of trial: one of the two may have no room.
+const UPPER_SHARES: [f64; 3] = [0.5, 1.0, 0.0];
+
+/// What came of putting pieces in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Order {
+    /// It has not been tried.
+    Untried,
+    /// It helped; this many segments of contours were left.
+    Helped(usize),
+    /// It did not help, or is finished.
+    Over,
+}
+
+impl Untangling {
+    /// Puts pieces that cross each other in order; `false` if none do, or if that has not helped.
+    pub(super) fn put_in_order(&mut self, tangle: &Tangle) -> bool {
+        let takes_part = matches!(self.settings.method, FixMethod::Auto | FixMethod::Retreat);
+        let segments = self.segments_between_pieces(tangle);
+        let most = match self.order {
+            Order::Untried => usize::MAX,
+            Order::Helped(most) => most,
+            Order::Over => 0,
+        };
+        if !takes_part || segments == 0 || segments >= most {
+            return false;
+        }
+        let free = self.free();
+        let mut best: Option<(usize, Vec<DVec3>)> = None;
+        for upper_share in UPPER_SHARES {
+            let mut positions = self.all_positions();
+            let ordering = self.ordering(&free, upper_share);
+            let rounds = layering::put_in_order(&ordering, &self.settings.layers, tangle, &mut positions);
+            self.resolvers.layering += rounds;
+            let after = analysis::analyze(&self.assembly, &positions, &mut self.analysis_workspace);
+            let left = after.contours.iter().map(|tangled| tangled.contour.segments.len()).sum();
+            let is_better = self.segments_between_pieces(&after) < segments;
+            if rounds > 0 && is_better && best.as_ref().is_none_or(|(least, _)| left < *least) {
+                best = Some((left, positions));
+            }
+            if best.as_ref().is_some_and(|(left, _)| 10 * *left < segments) || (self.stop)() {
+                break;
+            }
+        }
+        let Some((_, positions)) = best else {
+            self.order = Order::Over;
+            return false;
+        };
+        self.order = Order::Helped(segments);
+        self.move_to(&positions);
+        true
+    }
+
+    /// Turns folds that bite into themselves and are to stay folded; `false` if there are none, or if it has been tried.
+    pub(super) fn flip_folds(&mut self, tangle: &Tangle) -> bool {
+        const MOST_FLIPS: usize = 4;
+        let takes_part = matches!(self.settings.method, FixMethod::Auto | FixMethod::Retreat);
+        if !takes_part || self.flips == MOST_FLIPS || tangle.count(ContourKind::Bli) == 0 {
+            return false;
+        }
+        let free = self.free();
+        let mut positions = self.all_positions();
+        let wishes = (self.settings.styles.as_slice(), tangle);
+        let report =
+            flip::flip(&self.model, &self.state.rest_angles, &self.ordering(&free, 1.0), wishes, &mut positions);
+        if report.rounds == 0 {
+            return false;
+        }
+        self.flips += 1;
+        self.resolvers.regional_flip += report.regional;
+        self.resolvers.crease_flip += report.crease;
+        for (hinge, angle) in report.rest_angles {
+            self.state.rest_angles[hinge] = angle;
+        }
+        self.move_to(&positions);
+        true
+    }
+
+    fn ordering<'a>(&'a self, free: &'a [bool], upper_share: f64) -> Ordering<'a> {
+        Ordering {
+            topology: self.assembly.topology(),
+            local_size: &self.local_size,
+            free,
+            separation: self.settings.separation,
+            upper_share,
+        }
+    }
+
+    /// Which vertices of cloth measures may move.
+    fn free(&self) -> Vec<bool> {
+        let mut free = vec![true; self.state.positions.len()];
+        for vertex in self.model.pins.iter().chain(self.holds.iter().map(|(vertex, _)| vertex)) {
+            free[vertex.index()] = false;
+        }
+        free
+    }
+
+    /// How long contours between different pieces of cloth are, in segments.
+    fn segments_between_pieces(&self, tangle: &Tangle) -> usize {
+        let topology = self.assembly.topology();
+        let piece = |triangle: TriangleId| {
+            let first = topology.triangle(triangle)[0];
+            (first.index() < self.state.positions.len()).then(|| topology.component(first))
+        };
+        let segments = tangle.contours.iter().flat_map(|tangled| &tangled.contour.segments);
+        let is_between = |pair: &&[TriangleId; 2]| match pair.map(piece) {
+            [Some(a), Some(b)] => a != b,
+            _ => false,
+        };
+        segments.filter(is_between).count()
+    }
+
+    /// Takes over positions that a measure found; what moved, and the rings around it, may move from then on.
+    fn move_to(&mut self, positions: &[DVec3]) {
+        for (vertex, place) in self.state.positions.iter_mut().enumerate() {
+            self.active[vertex] |= *place != positions[vertex];
+            *place = positions[vertex];
+        }
+        if self.steps == 0 {
+            self.first_positions.copy_from_slice(&self.state.positions);
+        }
+        self.grow_active_by_rings();
+    }
+
+    pub(super) fn strengthen(&mut self) -> Advance {
+        self.strength += 1;
+        let (method, is_early) = (self.settings.method, self.strength <= MOST_RETREATS);
+        match method {
+            FixMethod::Off | FixMethod::Esef => Advance::GaveUp,
+            FixMethod::Auto | FixMethod::Retreat => {
+                if is_early && self.retreat() {
+                    Advance::LookAgain
+                } else {
+                    Advance::GaveUp
+                }
+            }
+            _ if self.widen() => Advance::Step,
+            _ => Advance::GaveUp,
+        }
+    }
+
+    /// Smooths cloth around what crosses until nothing does, from the best state or from the first one, whichever ends
+    /// nearer to the first one; `false` if neither helps.
+    fn retreat(&mut self) -> bool {
+        let held: Vec<bool> = self.free().into_iter().map(|free| !free).collect();
+        let stop = self.stop.clone();
+        let mut nearest: Option<(f64, Vec<DVec3>)> = None;
+        for start in [self.watch.best().map(|best| best.cloth.clone()), Some(self.first_positions.clone())] {
+            let Some(cloth) = start else { continue };
+            self.state.positions = cloth;
+            let tangle = self.analyze();
+            let corners = tangle.colours.red_triangles.iter().flat_map(|&red| self.assembly.topology().triangle(red));
+            let tangled: Vec<VertexId> = corners.collect();
+            let positions = self.all_positions();
+            let retreat = Retreat {
+                assembly: &self.assembly,
+                positions: &positions,
+                cloth: &self.model.topology,
+                held: &held,
+                bodies: &self.bodies,
+                stop: &*stop,
+            };
+            let Some(clean) = retreat.find(&tangled, &mut self.analysis_workspace) else { continue };
+            let moved = clean.iter().zip(&self.first_positions).map(|(after, before)| after.distance_squared(*before));
+            let moved: f64 = moved.sum();
+            if nearest.as_ref().is_none_or(|(least, _)| moved < *least) {
+                nearest = Some((moved, clean));
+            }
+        }
+        let Some((_, clean)) = nearest else { return false };
+        self.resolvers.retreat += 1;
+        for vertex in 0..self.state.positions.len() {
+            self.active[vertex] |= clean[vertex] != self.first_positions[vertex];
+        }
+        self.state.positions.copy_from_slice(&clean[..self.active.len()]);
+        self.grow_active_by_rings();
+        self.pulls.clear();
+        self.phase = Phase::GrowingBack;
+        true
+    }
+
+    /// Moves cloth that crosses a body out of it; `false` if none does, or if it has been tried often enough.
+    pub(super) fn push_out_of_bodies(&mut self, tangle: &Tangle) -> bool {
+        const MOST_PUSHES: usize = 12;
+        const ROUNDS: usize = 200;
+        let crosses_body = |triangles: &[TriangleId; 2]| {
+            triangles
+                .iter()
+                .any(|&triangle| self.assembly.parts()[self.assembly.part_of_triangle(triangle)].kind == PartKind::Body)
+        };
+        let is_first = self.body_pushes == 0;
+        let is_needed = is_first || tangle.contours.iter().any(|tangled| crosses_body(&tangled.contour.segments[0]));
+        if self.bodies.is_idle() || !is_needed || self.body_pushes == MOST_PUSHES {
+            return false;
+        }
+        self.body_pushes += 1;
+        let mut positions = self.all_positions();
+        let pins = &self.model.pins;
+        let is_free = |vertex: usize| pins.binary_search(&VertexId::new(vertex)).is_err();
+        let report = self.bodies.push_out_smoothly(&self.assembly, &mut positions, &is_free, ROUNDS);
+        self.resolvers.body_push += report.rounds;
+        if report.rounds > 0 {
+            self.move_to(&positions);
+        }
+        report.rounds > 0
+    }
+
+    /// Lets the rings around everything that may move, move too.
+    fn grow_active_by_rings(&mut self) {
+        let active = (0..self.active.len()).filter(|&vertex| self.active[vertex]).map(VertexId::new).collect();
+        self.free_rings_around(active);
+    }
+
+    /// Moves apart what touches without crossing; `false` if nothing does, or if it has been tried often enough.
+    pub fn separate_touching(&mut self) -> bool {
+        const MOST_ROUNDS: usize = 20;
+        let positions = self.all_positions();
+        let verdict = analysis::verdict(&self.assembly, &positions, &mut self.analysis_workspace);
+        if verdict.touching_count() == 0 || self.touching_rounds == MOST_ROUNDS {
+            return false;
+        }
+        self.touching_rounds += 1;
+        self.resolvers.separate_touching += 1;
+        let separation = self.settings.separation;
+        for (vertex, step) in touching::pushes(self.assembly.topology(), &positions, &verdict, separation) {
+            if let Some(position) = self.state.positions.get_mut(vertex.index()) {
+                *position += step;
+            }
+        }
+        true
+    }
+}

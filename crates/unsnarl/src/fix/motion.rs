@@ -1,0 +1,82 @@
+//! How cloth moves in `fix`: dynamics without gravity and inertia proposes, contact decides.
+
+use super::{FixStage, Observe, Untangling};
+use crate::contact::{self, ContactInput, ContactSettings};
+use crate::dynamics::{self, Guidance, Hold, Proposal, Start};
+use crate::model::Model;
+use crate::scene::environment::Environment;
+use crate::settings::{DynamicsSettings, Integration};
+use crate::state::State;
+use crate::untangle::Remedy;
+use unsnarl_geometry::{DVec3, VertexId};
+
+impl Untangling {
+    /// Dynamics and contact under the rules and forces of a remedy.
+    pub(super) fn advance(&mut self, remedy: &Remedy, observe: Observe) {
+        let mut proposed = self.propose(&remedy.guidance);
+        observe(FixStage::Propose, &proposed.positions);
+        let from = self.all_positions();
+        let to: Vec<DVec3> = proposed.positions.iter().chain(&self.body_positions).copied().collect();
+        let mean_mass = self.model.masses.iter().sum::<f64>() / self.model.masses.len() as f64;
+        let mut inverse_mass: Vec<f64> = (0..from.len())
+            .map(|vertex| if self.active.get(vertex) == Some(&true) { 1.0 / mean_mass } else { 0.0 })
+            .collect();
+        for (vertex, _) in &self.holds {
+            inverse_mass[vertex.index()] = 0.0;
+        }
+        let input = ContactInput {
+            mesh: &self.mesh,
+            start: &from,
+            end: &to,
+            step: self.settings.step,
+            inverse_mass: &inverse_mass,
+            thickness: &self.thickness,
+            friction: &vec![0.0; from.len()],
+            rules: &remedy.rules,
+        };
+        // Large zones strain cloth more than slowing it down does, and cost more.
+        let contact_settings = ContactSettings {
+            recovery: 0.5,
+            stiffness: 1e4,
+            impulse_rounds: 6,
+            zone_rounds: 4,
+            ..ContactSettings::default()
+        };
+        let resolved = contact::resolve_unless(&input, &contact_settings, &mut self.contact_workspace, &*self.stop);
+        let moves = resolved.positions.iter().zip(&from).zip(&self.local_size);
+        self.last_move = moves.map(|((to, from), size)| to.distance(*from) / size).fold(0.0, f64::max);
+        proposed.positions.copy_from_slice(&resolved.positions[..self.state.positions.len()]);
+        let start = start(&self.model, &self.state, self.settings.step);
+        self.state = dynamics::finish(&start, proposed, &dynamics_settings(), &mut self.dynamics_workspace);
+        observe(FixStage::Contact, &self.state.positions);
+    }
+
+    /// Where dynamics alone would move cloth. What is not active is held.
+    fn propose(&mut self, guidance: &Guidance) -> Proposal {
+        let frozen = (0..self.active.len()).filter(|&vertex| !self.active[vertex]).map(VertexId::new);
+        let held =
+            frozen.map(|vertex| (vertex, self.state.positions[vertex.index()])).chain(self.holds.iter().copied());
+        let guidance =
+            Guidance { holds: held.map(|(vertex, point)| (vertex, Hold::At(point))).collect(), ..guidance.clone() };
+        let start = start(&self.model, &self.state, self.settings.step);
+        let mut proposed = dynamics::propose(&start, &guidance, &dynamics_settings(), &mut self.dynamics_workspace);
+        self.limit_motion(&mut proposed.positions);
+        proposed
+    }
+
+    /// Shortens moves that are longer than a share of the edges around.
+    fn limit_motion(&self, end: &mut [DVec3]) {
+        for (vertex, end) in end.iter_mut().enumerate() {
+            let start = self.state.positions[vertex];
+            *end = start + (*end - start).clamp_length_max(self.settings.largest_move * self.local_size[vertex]);
+        }
+    }
+}
+
+fn start<'a>(model: &'a Model, state: &'a State, step: f64) -> Start<'a> {
+    Start { model, state, environment: &Environment::NOTHING, step }
+}
+
+fn dynamics_settings() -> DynamicsSettings {
+    DynamicsSettings { integration: Integration::QuasiStatic, ..DynamicsSettings::default() }
+}

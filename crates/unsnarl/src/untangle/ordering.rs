@@ -1,0 +1,221 @@
+//! Surfaces that cross, moved through each other until one lies over the other.
+//!
+//! A vertex of the upper surface sees the lower one at its nearest point. If it is on the wrong side there, or nearer than
+//! the separation, the two share the way; where triangles cross although their corners are right, the middles of
+//! the holes go apart. Between rounds the displacement is smoothed over the cloth, so that what was moved is not torn from
+//! what was not. It is what pushes cloth out of bodies, between surfaces that both may move.
+//!
+//! Guarantees: only free vertices move; the result depends on neither threads nor order.
+//! Does not: say which side is right, nor keep either surface from crossing anything else.
+
+use super::body_surface::{BodySurface, Sight};
+use super::holes::{holes, mean_pushes, normal_of};
+use super::smoothing::smooth;
+use rayon::prelude::*;
+use rustc_hash::{FxHashMap, FxHashSet};
+use unsnarl_geometry::{DVec3, Topology, TriangleId, VertexId};
+
+/// What surfaces are ordered by.
+#[derive(Clone, Copy)]
+pub struct Ordering<'a> {
+    /// Cloth and bodies.
+    pub topology: &'a Topology,
+    /// The size of the mesh at each vertex, metres.
+    pub local_size: &'a [f64],
+    /// Which vertices of cloth may move.
+    pub free: &'a [bool],
+    /// Distance that surfaces keep, metres.
+    pub separation: f64,
+    /// What the upper surface goes of the way, 0 to 1; the lower one goes the rest.
+    pub upper_share: f64,
+}
+
+/// A part of the cloth, ready to be seen from other parts.
+pub struct Piece {
+    /// Its vertices, sorted.
+    pub vertices: Vec<VertexId>,
+    /// Its triangles, sorted.
+    pub triangles: Vec<TriangleId>,
+    surface: BodySurface,
+}
+
+/// Vertices of one piece that see another one, and the side of it where they belong.
+pub struct Overlap {
+    /// The piece whose vertices these are.
+    pub above: usize,
+    /// The piece that they see.
+    pub below: usize,
+    /// 1 if they belong on the front of its triangles, -1 for the back; by vertex.
+    pub sides: FxHashMap<VertexId, f64>,
+}
+
+/// How a vertex sees a piece.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Look {
+    /// From above or below.
+    At(Sight),
+    /// Past its border, where it has no sides.
+    PastBorder,
+    /// It is out of reach.
+    Nothing,
+}
+
+impl Look {
+    /// How far the vertex is above the front of the piece, metres.
+    pub fn height(&self) -> Option<f64> {
+        match self {
+            Self::At(sight) => Some(sight.signed_distance),
+            _ => None,
+        }
+    }
+}
+
+/// Other pieces are seen from this many times the size of the mesh.
+const REACH: f64 = 4.0;
+/// Rounds of pushing before displacements are smoothed.
+const ROUNDS: usize = 60;
+/// Times that displacements are smoothed.
+const PASSES: usize = 3;
+/// How strongly.
+const LAMBDA: f64 = 8.0;
+
+impl Piece {
+    /// A piece of the given triangles, sorted; `None` where they are no surface.
+    pub fn new(topology: &Topology, positions: &[DVec3], triangles: Vec<TriangleId>) -> Option<Self> {
+        let mut vertices: Vec<VertexId> = triangles.iter().flat_map(|&triangle| topology.triangle(triangle)).collect();
+        vertices.sort_unstable();
+        vertices.dedup();
+        let own = |vertex: VertexId| vertices.binary_search(&vertex).unwrap_or(0) as u32;
+        let corners: Vec<[u32; 3]> = triangles.iter().map(|&triangle| topology.triangle(triangle).map(own)).collect();
+        let places = vertices.iter().map(|vertex| positions[vertex.index()]).collect();
+        Some(Self { surface: BodySurface::new(places, &corners).ok()?, vertices, triangles })
+    }
+
+    fn contains(&self, triangle: TriangleId) -> bool {
+        self.triangles.binary_search(&triangle).is_ok()
+    }
+}
+
+impl Ordering<'_> {
+    /// How every vertex of one piece sees another.
+    pub fn looks(&self, piece: &Piece, seen: &Piece, positions: &[DVec3]) -> FxHashMap<VertexId, Look> {
+        let look = |&vertex: &VertexId| (vertex, self.look(seen, vertex, positions));
+        piece.vertices.par_iter().map(look).collect::<Vec<_>>().into_iter().collect()
+    }
+
+    fn look(&self, seen: &Piece, vertex: VertexId, positions: &[DVec3]) -> Look {
+        let reach = REACH * self.local_size[vertex.index()];
+        match seen.surface.seen_from(positions[vertex.index()], reach) {
+            None => Look::Nothing,
+            Some(sight) if sight.is_past_border => Look::PastBorder,
+            Some(sight) => Look::At(sight),
+        }
+    }
+
+    /// Moves pieces through each other until they are in order; returns the number of rounds.
+    pub fn apply(&self, pieces: &mut [Piece], overlaps: &[Overlap], positions: &mut [DVec3]) -> usize {
+        if overlaps.is_empty() {
+            return 0;
+        }
+        let before = positions.to_vec();
+        let mut rounds = self.push(pieces, overlaps, positions);
+        for _ in 0..PASSES {
+            let moved: Vec<DVec3> = positions.iter().zip(&before).map(|(after, before)| *after - *before).collect();
+            let smoothed = smooth(self.topology, &moved, self.free, LAMBDA, moved.clone());
+            for vertex in (0..self.free.len()).filter(|&vertex| self.free[vertex]) {
+                let is_worth_it = smoothed[vertex].length() > 0.1 * self.separation;
+                positions[vertex] = before[vertex] + if is_worth_it { smoothed[vertex] } else { DVec3::ZERO };
+            }
+            rounds += self.push(pieces, overlaps, positions);
+        }
+        rounds
+    }
+
+    /// Rounds of pushes until nothing is on the wrong side.
+    fn push(&self, pieces: &mut [Piece], overlaps: &[Overlap], positions: &mut [DVec3]) -> usize {
+        for round in 0..ROUNDS {
+            for piece in pieces.iter_mut() {
+                piece.surface.place(piece.vertices.iter().map(|vertex| positions[vertex.index()]).collect());
+            }
+            let seen = |overlap: &Overlap| &pieces[overlap.below];
+            let of_vertices = overlaps.iter().flat_map(|overlap| self.vertex_pushes(overlap, seen(overlap), positions));
+            let mut pushes: Vec<(usize, DVec3)> = of_vertices.collect();
+            if pushes.iter().all(|push| push.1.length() < 0.25 * self.separation) {
+                let of_holes = self.hole_pushes(pieces, overlaps, positions);
+                if of_holes.is_empty() {
+                    return round;
+                }
+                pushes.extend(of_holes);
+            }
+            for (vertex, step) in mean_pushes(pushes) {
+                if self.free.get(vertex) == Some(&true) {
+                    positions[vertex] += step;
+                }
+            }
+        }
+        ROUNDS
+    }
+
+    fn vertex_pushes(&self, overlap: &Overlap, seen: &Piece, positions: &[DVec3]) -> Vec<(usize, DVec3)> {
+        let mut vertices: Vec<(VertexId, f64)> = overlap.sides.iter().map(|(&vertex, &side)| (vertex, side)).collect();
+        vertices.sort_unstable_by_key(|&(vertex, _)| vertex);
+        let pushes = |&(vertex, side): &(VertexId, f64)| {
+            let Look::At(sight) = self.look(seen, vertex, positions) else { return None };
+            let lacking = self.separation - side * sight.signed_distance;
+            let step = lacking * side * sight.outward;
+            let squares: f64 = sight.weights.iter().map(|weight| weight * weight).sum();
+            let corners = self.topology.triangle(seen.triangles[sight.triangle.index()]);
+            let back = corners.into_iter().zip(sight.weights);
+            let lower_step = -(1.0 - self.upper_share) / squares * step;
+            let back = back.map(move |(corner, weight)| (corner.index(), weight * lower_step));
+            let all = std::iter::once((vertex.index(), self.upper_share * step)).chain(back).collect::<Vec<_>>();
+            (lacking > 0.0).then_some(all)
+        };
+        vertices.par_iter().filter_map(pushes).flatten().collect()
+    }
+
+    /// Where triangles cross although their corners are on the right side, the middles of the holes go apart.
+    fn hole_pushes(&self, pieces: &[Piece], overlaps: &[Overlap], positions: &[DVec3]) -> Vec<(usize, DVec3)> {
+        let is_between = |overlap: &Overlap, upper: TriangleId, lower: TriangleId| {
+            pieces[overlap.above].contains(upper) && pieces[overlap.below].contains(lower)
+        };
+        let between = |upper, lower| overlaps.iter().find(|overlap| is_between(overlap, upper, lower));
+        let wanted = |a: TriangleId, b: TriangleId| between(a, b).or(between(b, a)).is_some();
+        let mut pushes = Vec::new();
+        for hole in holes(self.topology, positions, &wanted) {
+            let (overlap, above, push) = match between(hole.triangle, hole.other) {
+                Some(overlap) => (overlap, hole.triangle, self.upper_share * hole.normal),
+                None => {
+                    let Some(overlap) = between(hole.other, hole.triangle) else { continue };
+                    let down = -normal_of(self.topology, positions, hole.triangle);
+                    (overlap, hole.other, (1.0 - self.upper_share) * down)
+                }
+            };
+            let side = self.topology.triangle(above).iter().find_map(|corner| overlap.sides.get(corner));
+            let Some(side) = side else { continue };
+            let corners = self.topology.triangle(hole.triangle);
+            let weights = hole.weights_in(corners.map(|corner| positions[corner.index()]));
+            let squares: f64 = weights.iter().map(|weight| weight * weight).sum();
+            let step = 2.0 * *side * self.separation * push;
+            let moved = corners.into_iter().zip(weights);
+            pushes.extend(moved.map(|(corner, weight)| (corner.index(), weight / squares * step)));
+        }
+        pushes
+    }
+}
+
+/// The vertices that can be reached from one over vertices that count.
+pub(super) fn connected(topology: &Topology, seed: VertexId, counts: impl Fn(VertexId) -> bool) -> Vec<VertexId> {
+    let mut reached = FxHashSet::from_iter([seed]);
+    let mut order = vec![seed];
+    let mut at = 0;
+    while at < order.len() {
+        for other in topology.ring(order[at]) {
+            if counts(other) && reached.insert(other) {
+                order.push(other);
+            }
+        }
+        at += 1;
+    }
+    order
+}

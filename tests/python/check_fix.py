@@ -1,0 +1,88 @@
+"""Garments that `unsnarl fix` calls clean, checked by ipctk: bundled samples and a fitted suit.
+
+    python tests/python/check_fix.py --unsnarl target/release/unsnarl [--all]
+
+`--all` takes every suit of the shared data, alone and against its body; it needs many minutes.
+"""
+
+import argparse
+import json
+import pathlib
+import subprocess
+import tempfile
+
+import ipctk
+import numpy as np
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+DATA = ROOT.parent / "shared" / "data"
+SUITS = DATA / "character_cc0" / "clothes_fitted"
+BODY = DATA / "character_cc0" / "body_rest.obj"
+
+
+def read_obj(path):
+    """Positions and triangles of an OBJ file; polygons are cut into fans from their first corner."""
+    positions, triangles = [], []
+    for line in path.read_text().splitlines():
+        words = line.split()
+        if words[:1] == ["v"]:
+            positions.append([float(word) for word in words[1:4]])
+        elif words[:1] == ["f"]:
+            corners = [int(word.split("/")[0]) for word in words[1:]]
+            corners = [corner - 1 if corner > 0 else len(positions) + corner for corner in corners]
+            triangles += [[corners[0], a, b] for a, b in zip(corners[1:], corners[2:])]
+    return np.array(positions), np.array(triangles)
+
+
+def crosses(parts):
+    """Whether ipctk finds an intersection in all parts together."""
+    positions = np.vstack([part[0] for part in parts])
+    starts = np.cumsum([0] + [len(part[0]) for part in parts])
+    triangles = np.vstack([part[1] + start for part, start in zip(parts, starts)])
+    mesh = ipctk.CollisionMesh(positions, ipctk.edges(triangles), triangles)
+    return ipctk.has_intersections(mesh, positions)
+
+
+def cases(everything):
+    for name in ["hanky_closed", "hanky_bibi", "hanky_exploded"]:
+        yield ROOT / "samples" / f"{name}.obj", []
+    if not SUITS.is_dir():
+        print(f"skipped: no {SUITS}")
+        return
+    if not everything:
+        yield SUITS / "female_sportsuit01.obj", []
+        return
+    for suit in sorted(SUITS.glob("*.obj")):
+        yield suit, []
+        yield suit, [BODY]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--unsnarl", required=True)
+    parser.add_argument("--all", action="store_true")
+    arguments = parser.parse_args()
+    failures = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for garment, bodies in cases(arguments.all):
+            fixed, report = pathlib.Path(folder) / garment.name, pathlib.Path(folder) / "report.json"
+            command = [arguments.unsnarl, "-q", "fix", garment, "-o", fixed, "--json", report]
+            for body in bodies:
+                command += ["--body", body]
+            status = subprocess.run([str(word) for word in command], check=False).returncode
+            told = json.loads(report.read_text())
+            assert (status == 0) == told["clean"], "exit status and report differ"
+            clean = status == 0 and not crosses([read_obj(fixed)] + [read_obj(body) for body in bodies])
+            failures += not clean
+            print(
+                f"{garment.stem:<24} pairs {told['before']['intersecting_triangle_pairs']:>5}"
+                f" unsnarl {'clean' if told['clean'] else 'LEFT':<5} ipctk {'clean' if clean else 'NOT CLEAN'}"
+                f" steps {told['steps']:>4} {told['seconds']:6.1f} s stretch p99 {told['stretch']['p99']:.3f}"
+                f" (before {told['stretch_before']['p99']:.3f}) moved {told['moved_vertices']} of {told['after']['vertices']}",
+                flush=True,
+            )
+    assert failures == 0, f"{failures} garments are not clean"
+
+
+if __name__ == "__main__":
+    main()
