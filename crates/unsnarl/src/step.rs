@@ -3,15 +3,15 @@
 //! bodies -> analysis -> untangle -> dynamics (propose) -> contact -> dynamics (finish)
 
 use crate::analysis::{self, Tangle};
-use crate::bodies::{self, Moved, Press};
+use crate::bodies::{self, Moved, Obstacle, Press};
 use crate::contact::{self, CollisionMethod, ContactReport, Part, Proposal, Resolved};
-use crate::dynamics::{self, Hold, Start};
+use crate::dynamics::{self, Guidance, Hold, Start};
 use crate::geometry::ccd::Motion;
 use crate::geometry::{DVec3, VertexId};
 use crate::model::Model;
 use crate::report::StepReport;
 use crate::rest_shape::principal_stretches;
-use crate::settings::{Flypaper, Settings};
+use crate::settings::{ClothModel, Flypaper, Settings};
 use crate::simulation::World;
 use crate::state::State;
 use crate::untangle::esef::Pull;
@@ -81,42 +81,9 @@ pub fn step(
     guidance.holds.extend(world.guidance(state.time + length).holds);
     observe(Stage::Untangle);
     let start = Start { model, state, environment: &world.environment, step: length };
-    let mut proposed = dynamics::propose(&start, &guidance, &settings.dynamics, &mut workspace.dynamics);
-    let presses = bodies::presses(&solids, model, &guidance, &state.positions, &proposed.positions, length);
-    if !presses.is_empty() {
-        let mut pressed = guidance.clone();
-        pressed.holds.extend(presses.iter().map(Press::hold));
-        let free = proposed.report;
-        proposed = dynamics::propose(&start, &pressed, &settings.dynamics, &mut workspace.dynamics);
-        proposed.report.join(free);
-    }
-    observe(Stage::Propose);
-    let mut moved = Moved {
-        start: &state.positions,
-        positions: &mut proposed.positions,
-        velocities: &mut proposed.velocities,
-        step: length,
-    };
-    bodies::rub_presses(&presses, &mut moved);
-    let contacts = bodies::keep_out(&solids, model, &guidance, moved).max(presses.len());
-    observe(Stage::KeepOut);
-    let collision = match settings.collision.method {
-        CollisionMethod::Pipeline => {
-            let held: Vec<VertexId> = guidance.holds.iter().map(|hold| hold.0).collect();
-            let proposal = Proposal {
-                cloth: Motion { start: &state.positions, end: &proposed.positions },
-                obstacles: Motion { start: &surfaces[0], end: &surfaces[1] },
-                step: length,
-                held: &held,
-                rules: &remedy.rules,
-            };
-            let mut listen = |part| observe(Stage::Contact(part));
-            let memory = &mut workspace.contact;
-            let resolved = world.contact.resolve_observed(&proposal, &settings.collision, memory, &mut listen);
-            take_over(resolved, &mut proposed)
-        }
-        CollisionMethod::Solids => ContactReport::default(),
-    };
+    let trial =
+        Trial { world, solids: &solids, surfaces: &surfaces, start, guidance: &guidance, remedy: &remedy, settings };
+    let Outcome { proposed, contacts, collision } = trial.run(workspace, observe);
     let mut report = StepReport {
         dynamics: proposed.report,
         contacts,
@@ -131,6 +98,107 @@ pub fn step(
     observe(Stage::Finish);
     report.largest_stretch = largest_stretch(model, &next);
     (next, report)
+}
+
+/// What a proposal of the step is made from.
+struct Trial<'a> {
+    world: &'a World,
+    solids: &'a [Obstacle<'a>],
+    /// The vertices of all bodies at both ends of the step.
+    surfaces: &'a [Vec<DVec3>; 2],
+    start: Start<'a>,
+    guidance: &'a Guidance,
+    remedy: &'a Remedy,
+    settings: &'a Settings,
+}
+
+/// An end of the step that crosses nothing new.
+struct Outcome {
+    proposed: dynamics::Proposal,
+    contacts: usize,
+    collision: ContactReport,
+}
+
+impl Trial<'_> {
+    /// Proposes and resolves. What bodies stop is held there while dynamics solves again, so that cloth hangs on it; else
+    /// the rest would fall on, and bodies would take the momentum of the stopped vertices alone.
+    fn run(&self, workspace: &mut Workspace, observe: &mut dyn FnMut(Stage)) -> Outcome {
+        let Start { model, state, step, .. } = self.start;
+        let settings = &self.settings.dynamics;
+        let mut proposed = dynamics::propose(&self.start, self.guidance, settings, &mut workspace.dynamics);
+        let presses = bodies::presses(self.solids, model, self.guidance, &state.positions, &proposed.positions, step);
+        let mut holds: Vec<(VertexId, Hold)> = presses.iter().map(Press::hold).collect();
+        if !holds.is_empty() {
+            self.propose_again(&holds, &mut proposed, workspace);
+        }
+        observe(Stage::Propose);
+        let mut contacts = self.keep_out(&presses, &mut proposed);
+        observe(Stage::KeepOut);
+        if self.settings.collision.method == CollisionMethod::Solids {
+            return Outcome { proposed, contacts, collision: ContactReport::default() };
+        }
+        let mut resolved = self.resolve(&proposed, workspace, observe);
+        let supports = supports(&resolved, &holds);
+        if !supports.is_empty() && settings.model == ClothModel::BaraffWitkin {
+            holds.extend(supports);
+            let first = resolved.report;
+            self.propose_again(&holds, &mut proposed, workspace);
+            observe(Stage::Propose);
+            contacts = self.keep_out(&presses, &mut proposed);
+            observe(Stage::KeepOut);
+            resolved = self.resolve(&proposed, workspace, observe);
+            resolved.report.join(&first);
+        }
+        let collision = take_over(resolved, &mut proposed);
+        Outcome { proposed, contacts, collision }
+    }
+
+    fn propose_again(&self, holds: &[(VertexId, Hold)], proposed: &mut dynamics::Proposal, workspace: &mut Workspace) {
+        let mut guidance = self.guidance.clone();
+        guidance.holds.extend(holds);
+        let before = proposed.report;
+        *proposed = dynamics::propose(&self.start, &guidance, &self.settings.dynamics, &mut workspace.dynamics);
+        proposed.report.join(before);
+    }
+
+    fn keep_out(&self, presses: &[Press], proposed: &mut dynamics::Proposal) -> usize {
+        let mut moved = Moved {
+            start: &self.start.state.positions,
+            positions: &mut proposed.positions,
+            velocities: &mut proposed.velocities,
+            step: self.start.step,
+        };
+        bodies::rub_presses(presses, &mut moved);
+        bodies::keep_out(self.solids, self.start.model, self.guidance, moved).max(presses.len())
+    }
+
+    fn resolve(
+        &self,
+        proposed: &dynamics::Proposal,
+        workspace: &mut Workspace,
+        observe: &mut dyn FnMut(Stage),
+    ) -> Resolved {
+        let held: Vec<VertexId> = self.guidance.holds.iter().map(|hold| hold.0).collect();
+        let [start, end] = self.surfaces;
+        let proposal = Proposal {
+            cloth: Motion { start: &self.start.state.positions, end: &proposed.positions },
+            obstacles: Motion { start, end },
+            step: self.start.step,
+            held: &held,
+            rules: &self.remedy.rules,
+        };
+        let mut listen = |part| observe(Stage::Contact(part));
+        let settings = &self.settings.collision;
+        self.world.contact.resolve_observed(&proposal, settings, &mut workspace.contact, &mut listen)
+    }
+}
+
+/// Holds for the vertices that something prescribed pushed and that are not held yet, where contact left them.
+fn supports(resolved: &Resolved, holds: &[(VertexId, Hold)]) -> Vec<(VertexId, Hold)> {
+    // Presses come in the order of their vertices.
+    let is_held = |vertex: &VertexId| holds.binary_search_by_key(vertex, |hold| hold.0).is_ok();
+    let pushed = resolved.supported.iter().filter(|vertex| !is_held(vertex));
+    pushed.map(|&vertex| (vertex, Hold::At(resolved.positions[vertex.index()]))).collect()
 }
 
 /// What crosses at the start of the step, where somebody wants to know.

@@ -15,6 +15,7 @@ use unsnarl::report::CollisionSummary;
 use unsnarl::scene::environment::Environment;
 use unsnarl::settings::{ClothModel, Settings};
 use unsnarl::simulation::{Flow, Handle, Simulation, World};
+use unsnarl::step::largest_stretch;
 
 const STEP: f64 = 1.0 / 120.0;
 const MODELS: [ClothModel; 2] = [ClothModel::BaraffWitkin, ClothModel::MassSpring];
@@ -132,6 +133,25 @@ fn cloth_hangs_over_a_plate_of_no_thickness() {
         let (lowest, highest) = (heights.clone().fold(f64::MAX, f64::min), heights.fold(f64::MIN, f64::max));
         assert!(lowest < -0.03 && highest > -0.01, "{model:?}: from {lowest} to {highest}");
     }
+}
+
+/// A square falls on a post that is thinner than its triangles and meets none of its vertices: all of it hangs on a few
+/// triangles, which only contact of triangles knows.
+#[test]
+fn implicit_cloth_hangs_on_a_thin_post_without_stretching() {
+    let mesh = grid(12, 12, |x, z| DVec3::new(0.3 * (x - 0.5), 0.0, 0.3 * (0.5 - z)));
+    let place = Keyframes::fixed(DVec3::new(0.008, -0.112, 0.008));
+    let post = Body::solid("post", Shape::Capsule { radius: 0.006, half_length: 0.1 }, place, 0.6);
+    let cloth = Cloth::new("cloth", mesh);
+    let mut simulation = simulation(ClothModel::BaraffWitkin, gravity(), &[cloth], vec![post], Vec::new());
+    for _ in 0..4 {
+        assert_eq!(run(&mut simulation, 10).unresolved, 0);
+        let stretch = largest_stretch(&simulation.world.model, &simulation.state);
+        assert!(stretch < 1.3, "stretched {stretch} times at {} s", simulation.state.time);
+    }
+    let heights = simulation.state.positions.iter().map(|p| p.y);
+    let (lowest, highest) = (heights.clone().fold(f64::MAX, f64::min), heights.fold(f64::MIN, f64::max));
+    assert!(highest > -0.02 && lowest < -0.05, "from {lowest} to {highest}");
 }
 
 #[test]

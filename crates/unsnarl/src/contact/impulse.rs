@@ -53,5 +53,7 @@ fn stop(input: &ContactInput, path: &mut Path, collision: &Collision) {
     let gap_at_start = collision.stencil.apply(input.start).dot(collision.normal);
     let missing = 1.1 * collision.separation - gap_at_start;
     let target = (missing / input.step).max(0.0);
-    contact.push(target, None, input.inverse_mass, &mut path.velocities);
+    if contact.push(target, None, input.inverse_mass, &mut path.velocities) > 0.0 {
+        path.note_push(collision.stencil.vertices);
+    }
 }

@@ -69,6 +69,8 @@ pub struct Resolved {
     pub velocities: Vec<DVec3>,
     /// Vertices whose motion was changed, in index order.
     pub changed: Vec<VertexId>,
+    /// Free vertices that repulsion or impulses pushed away from something prescribed, in index order.
+    pub supported: Vec<VertexId>,
     /// What was done.
     pub report: ContactReport,
 }
@@ -172,6 +174,8 @@ struct Path<'a> {
     end: Vec<DVec3>,
     /// Whether a vertex differs from what was proposed.
     changed: Vec<bool>,
+    /// Whether something prescribed has pushed a vertex.
+    supported: Vec<bool>,
     stop: &'a (dyn Fn() -> bool + Sync),
     is_stopped: bool,
 }
@@ -180,7 +184,8 @@ impl<'a> Path<'a> {
     fn new(input: &'a ContactInput<'a>, stop: &'a (dyn Fn() -> bool + Sync)) -> Self {
         let velocities = input.start.iter().zip(input.end).map(|(&from, &to)| (to - from) / input.step).collect();
         let changed = vec![false; input.end.len()];
-        Self { input, velocities, end: input.end.to_vec(), changed, stop, is_stopped: false }
+        let supported = changed.clone();
+        Self { input, velocities, end: input.end.to_vec(), changed, supported, stop, is_stopped: false }
     }
 
     /// Asks whether to stop; the answer is kept.
@@ -210,8 +215,19 @@ impl<'a> Path<'a> {
         }
     }
 
+    /// Notes that two elements pushed each other.
+    fn note_push(&mut self, vertices: [VertexId; 4]) {
+        let is_free = |vertex: VertexId| self.input.inverse_mass[vertex.index()] > 0.0;
+        if !vertices.into_iter().all(is_free) {
+            for vertex in vertices.into_iter().filter(|&vertex| is_free(vertex)) {
+                self.supported[vertex.index()] = true;
+            }
+        }
+    }
+
     fn finish(self, report: ContactReport) -> Resolved {
-        let changed = (0..self.changed.len()).filter(|&at| self.changed[at]).map(VertexId::new).collect();
-        Resolved { positions: self.end, velocities: self.velocities, changed, report }
+        let marked = |marks: &[bool]| (0..marks.len()).filter(|&at| marks[at]).map(VertexId::new).collect();
+        let (changed, supported) = (marked(&self.changed), marked(&self.supported));
+        Resolved { positions: self.end, velocities: self.velocities, changed, supported, report }
     }
 }

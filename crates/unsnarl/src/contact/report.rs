@@ -28,3 +28,14 @@ pub struct ContactReport {
     /// Pairs that touched at the start already, which contact cannot keep apart.
     pub touching_at_start: usize,
 }
+
+impl ContactReport {
+    /// Adds the work of an earlier pass of the same step. What is left, the zones and the gaps are those of the last pass.
+    pub fn join(&mut self, earlier: &Self) {
+        self.tested_pairs += earlier.tested_pairs;
+        self.repulsions += earlier.repulsions;
+        self.collisions += earlier.collisions;
+        self.impulse_rounds += earlier.impulse_rounds;
+        self.zone_rounds += earlier.zone_rounds;
+    }
+}

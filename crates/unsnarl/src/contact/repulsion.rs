@@ -42,6 +42,7 @@ pub(super) fn repel(
             };
             if contact.push(0.0, spring, input.inverse_mass, &mut path.velocities) > 0.0 {
                 *repelled = true;
+                path.note_push(proximity.stencil.vertices);
                 for vertex in proximity.stencil.vertices {
                     moved[vertex.index()] |= input.inverse_mass[vertex.index()] > 0.0;
                 }
