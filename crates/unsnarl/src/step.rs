@@ -81,8 +81,16 @@ pub fn step(
     guidance.holds.extend(world.guidance(state.time + length).holds);
     observe(Stage::Untangle);
     let start = Start { model, state, environment: &world.environment, step: length };
-    let trial =
-        Trial { world, solids: &solids, surfaces: &surfaces, start, guidance: &guidance, remedy: &remedy, settings };
+    let trial = Trial {
+        world,
+        solids: &solids,
+        surfaces: &surfaces,
+        start,
+        guidance: &guidance,
+        remedy: &remedy,
+        is_free: contours == 0 && pinched.is_empty() && state.pulls.is_empty(),
+        settings,
+    };
     let Outcome { proposed, contacts, collision } = trial.run(workspace, observe);
     let mut report = StepReport {
         dynamics: proposed.report,
@@ -109,6 +117,8 @@ struct Trial<'a> {
     start: Start<'a>,
     guidance: &'a Guidance,
     remedy: &'a Remedy,
+    /// Whether nothing is tangled or pinched. Else cloth may be on the wrong side of a body, and the untangler leads it.
+    is_free: bool,
     settings: &'a Settings,
 }
 
@@ -139,7 +149,7 @@ impl Trial<'_> {
         }
         let mut resolved = self.resolve(&proposed, workspace, observe);
         let supports = supports(&resolved, &holds);
-        if !supports.is_empty() && settings.model == ClothModel::BaraffWitkin {
+        if self.is_free && !supports.is_empty() && settings.model == ClothModel::BaraffWitkin {
             holds.extend(supports);
             let first = resolved.report;
             self.propose_again(&holds, &mut proposed, workspace);
