@@ -288,6 +288,18 @@ test("another method can be chosen, and its run taken back", async () => {
   await page.selectOption("#method", "auto");
 });
 
+test("a style for folds can be chosen", async () => {
+  await open("small.obj");
+  assert.equal(await page.inputValue("#style"), "design");
+  const offered = await page.locator("#style option").allTextContents();
+  assert.deepEqual(offered, ["As designed", "Unfold", "Fold out", "Fold in", "Along the crease"]);
+  assert.ok(await page.isVisible("#style"));
+  await page.selectOption("#style", "fold-in");
+  await page.click("#untangle");
+  await page.waitForFunction(() => document.body.dataset.verdict === "clean", null, { timeout: 120000 });
+  await page.selectOption("#style", "design");
+});
+
 test("a body beside the garment is shown, seen through, and counted as unsnarl check counts it", async () => {
   const own = mkdtempSync(join(tmpdir(), "unsnarl-body-"));
   const [sheet, body] = ["sheet.obj", "body.obj"].map((name) => join(own, name));

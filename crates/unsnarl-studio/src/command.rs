@@ -36,6 +36,9 @@ pub enum Command {
         /// A method of the welcome message.
         #[serde(default)]
         method: Option<String>,
+        /// A style of the welcome message.
+        #[serde(default)]
+        style: Option<String>,
     },
     /// Stop where it is.
     Pause {},
@@ -145,7 +148,7 @@ mod tests {
             _ => None,
         };
         assert_eq!(read(r#"{"do":"pin","vertex":7}"#), Some(Command::Pin { vertex: 7 }));
-        assert_eq!(read(r#"{"do":"untangle"}"#), Some(Command::Untangle { method: None }));
+        assert_eq!(read(r#"{"do":"untangle"}"#), Some(Command::Untangle { method: None, style: None }));
         for bad in ["", "{}", "[]", r#"{"do":"format-disk"}"#, r#"{"do":"pin","vertex":-1}"#, r#"{"do":"pause","x":1}"#]
         {
             assert_eq!(read(bad), None, "{bad}");

@@ -16,7 +16,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::error::TryRecvError;
 use tokio::sync::mpsc::{Receiver, Sender};
-use unsnarl::fix::{FixMethod, FixSettings};
+use unsnarl::fix::{FixMethod, FixSettings, FoldStyle};
 use unsnarl::samples;
 use unsnarl_geometry::DVec3;
 use unsnarl_io::mesh::{self, Format, MeshFile};
@@ -33,6 +33,18 @@ const METHODS: [(FixMethod, &str); 7] = [
     (FixMethod::RepulsiveIcm, "Repulsive ICM"),
     (FixMethod::Uir, "Unified pipeline (UIR)"),
     (FixMethod::SimPrev, "Earlier methods together"),
+];
+
+/// The style that leaves the choice to the garments' creases and labels.
+const AS_DESIGNED: &str = "design";
+
+/// What becomes of folds that bite into themselves, with names for people.
+const STYLES: [(&str, &str); 5] = [
+    (AS_DESIGNED, "As designed"),
+    ("unfold", "Unfold"),
+    ("fold-out", "Fold out"),
+    ("fold-in", "Fold in"),
+    ("crease", "Along the crease"),
 ];
 
 /// What one tab works on.
@@ -187,8 +199,8 @@ impl Desk {
     fn work_on_garment(&mut self, command: Command) -> Result<(), Trouble> {
         let workpiece = self.garment()?;
         match command {
-            Command::Untangle { method } => {
-                workpiece.set_settings(settings(method.as_deref())?);
+            Command::Untangle { method, style } => {
+                workpiece.set_settings(settings(method.as_deref(), style.as_deref(), workpiece.designed_styles())?);
                 workpiece.remember();
                 self.activity = Activity::Untangling;
                 return Ok(self.send_frame("untangling")?);
@@ -236,12 +248,14 @@ impl Desk {
             .collect();
         let methods: Vec<_> =
             METHODS.iter().map(|(method, label)| json!({ "name": method.name(), "label": label })).collect();
+        let styles: Vec<_> = STYLES.iter().map(|(name, label)| json!({ "name": name, "label": label })).collect();
         self.send(
             Packet::new("welcome")
                 .field("version", env!("CARGO_PKG_VERSION"))
                 .field("files", self.folder.list())
                 .field("samples", made)
                 .field("methods", methods)
+                .field("styles", styles)
                 .field("opens", matches!(self.opening, Opening::File { .. })),
         )?;
         match std::mem::replace(&mut self.opening, Opening::Nothing) {
@@ -345,9 +359,34 @@ fn relative(error: &dyn std::fmt::Display, found: &Path, path: &str) -> String {
     error.to_string().replace(&found.display().to_string(), path)
 }
 
-fn settings(method: Option<&str>) -> Result<FixSettings, Trouble> {
+fn settings(method: Option<&str>, style: Option<&str>, designed: &[Option<FoldStyle>]) -> Result<FixSettings, Trouble> {
     let name = method.unwrap_or("auto");
     let known = METHODS.iter().find(|(own, _)| own.name() == name);
     let &(method, _) = known.ok_or_else(|| Trouble::Refusal(format!("no method is called {name:.40}")))?;
-    Ok(FixSettings { method, ..FixSettings::default() })
+    let styles = match style.unwrap_or(AS_DESIGNED) {
+        AS_DESIGNED => designed.to_vec(),
+        name => {
+            let style: FoldStyle =
+                name.parse().map_err(|_| Trouble::Refusal(format!("no style is called {name:.40}")))?;
+            vec![Some(style); designed.len()]
+        }
+    };
+    Ok(FixSettings { method, styles, ..FixSettings::default() })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn styles_are_the_design_or_one_for_all() {
+        let designed = [None, Some(FoldStyle::Crease)];
+        assert_eq!(settings(None, None, &designed).ok().unwrap().styles, designed);
+        for style in FoldStyle::ALL {
+            assert!(STYLES.iter().any(|(name, _)| *name == style.name()), "the page does not offer {}", style.name());
+            assert_eq!(settings(None, Some(style.name()), &designed).ok().unwrap().styles, [Some(style); 2]);
+        }
+        assert!(settings(None, Some("knot"), &designed).is_err());
+    }
 }

@@ -7,9 +7,10 @@ use crate::folder::{Folder, PathError};
 use std::path::Path;
 use thiserror::Error;
 use unsnarl::analysis::{Assembly, PartKind};
+use unsnarl::fix::FoldStyle;
 use unsnarl::model::{Cloth, Model, Rest, RestAngles};
 use unsnarl::samples::{self, Cut, Recipe};
-use unsnarl::scene::garment::{Garment, GarmentDescription, RestChoice};
+use unsnarl::scene::garment::{Garment, GarmentDescription};
 use unsnarl::state::State;
 use unsnarl_geometry::{DVec3, TriMesh, TriangleId};
 use unsnarl_io::cache::{Cache, CacheError};
@@ -64,6 +65,8 @@ pub struct Opened {
     pub model: Model,
     /// The cloth at load.
     pub state: State,
+    /// What becomes of folds that bite into themselves, by vertex of cloth, as the garments are designed.
+    pub styles: Vec<Option<FoldStyle>>,
     /// Where the bodies are.
     pub body_positions: Vec<DVec3>,
     /// What is odd about the files, for a person to read.
@@ -72,13 +75,17 @@ pub struct Opened {
 
 /// What cloth is like when nothing pulls on it.
 struct AtRest {
-    shapes: RestChoice,
+    description: GarmentDescription,
     angles: RestAngles,
-    /// What is written beside the first garment; it goes before `shapes`.
+    /// What is written beside the first garment; it goes before the description.
     sidecar: Option<GarmentFile>,
 }
 
-const AS_LOADED: AtRest = AtRest { shapes: RestChoice::Auto, angles: RestAngles::AsLoaded, sidecar: None };
+impl AtRest {
+    fn as_loaded() -> Self {
+        Self { description: GarmentDescription::default(), angles: RestAngles::AsLoaded, sidecar: None }
+    }
+}
 
 /// A file of the folder.
 pub fn from_folder(folder: &Folder, path: &str, body: Option<&str>) -> Result<Opened, OpenError> {
@@ -88,7 +95,7 @@ pub fn from_folder(folder: &Folder, path: &str, body: Option<&str>) -> Result<Op
         files.push(read(body, folder.read(body)?, &mut remarks)?);
     }
     let names = [Some(path), body].into_iter().flatten().map(str::to_owned).collect();
-    join(files, names, 1, &AtRest { sidecar: sidecar(folder, path)?, ..AS_LOADED }, remarks)
+    join(files, names, 1, &AtRest { sidecar: sidecar(folder, path)?, ..AtRest::as_loaded() }, remarks)
 }
 
 /// The sidecar of a garment of the folder.
@@ -109,7 +116,7 @@ pub fn from_upload(name: &str, bytes: Vec<u8>) -> Result<Opened, OpenError> {
     let name = name.rsplit(['/', '\\']).next().unwrap_or(name);
     let mut remarks = Vec::new();
     let file = read(name, bytes, &mut remarks)?;
-    join(vec![file], vec![name.to_owned()], 1, &AS_LOADED, remarks)
+    join(vec![file], vec![name.to_owned()], 1, &AtRest::as_loaded(), remarks)
 }
 
 /// A made sample.
@@ -123,7 +130,7 @@ pub fn from_sample(name: &str, resolution: Option<usize>) -> Result<Opened, Open
     };
     let mut file = MeshFile::new(sample.mesh, Some(sample.uv));
     file.groups = groups;
-    let flat = AtRest { shapes: RestChoice::Panels { scale: 1.0 }, angles: RestAngles::Flat, sidecar: None };
+    let flat = AtRest { description: sample.description, angles: RestAngles::Flat, sidecar: None };
     join(vec![file], vec![format!("{name}.obj")], 1, &flat, Vec::new())
 }
 
@@ -150,7 +157,7 @@ pub fn from_cache(name: &str, cache: &Cache) -> Result<Opened, OpenError> {
         names.push(piece.name.clone());
     }
     let garment_count = files.len();
-    let mut opened = join(files, names, garment_count, &AS_LOADED, Vec::new())?;
+    let mut opened = join(files, names, garment_count, &AtRest::as_loaded(), Vec::new())?;
     opened.name = name.to_owned();
     Ok(opened)
 }
@@ -191,17 +198,18 @@ fn join(
         (name.clone(), kind, file.mesh.positions.len(), file.mesh.triangles.as_slice())
     });
     let assembly = Assembly::new(parts).map_err(|error| unusable(&error))?;
-    let mut cloths = Vec::new();
+    let (mut cloths, mut styles) = (Vec::new(), Vec::new());
     for (index, (file, name)) in files.iter().zip(&names).take(garment_count).enumerate() {
         let garment = match at_rest.sidecar.as_ref().filter(|_| index == 0) {
             Some(sidecar) => {
                 sidecar.build(Path::new(name), file).map_err(|error| OpenError::Unusable(error.to_string()))
             }
             None => {
-                let description = GarmentDescription { rest: at_rest.shapes, ..GarmentDescription::default() };
-                Garment::build(&garment_file::garment_input(file), &description).map_err(|error| unusable(&error))
+                let input = garment_file::garment_input(file);
+                Garment::build(&input, &at_rest.description).map_err(|error| unusable(&error))
             }
         }?;
+        styles.extend(FoldStyle::chart(&garment));
         let mut cloth = Cloth::new(name.clone(), file.mesh.clone());
         cloth.rest = Rest::Shapes(garment.rest_shapes);
         cloth.rest_angles = at_rest.angles.clone();
@@ -211,7 +219,7 @@ fn join(
     let (model, state) = Model::build(&cloths).map_err(|error| unusable(&error))?;
     let bodies = files.iter().skip(garment_count);
     let body_positions = bodies.flat_map(|file| file.mesh.positions.iter().copied()).collect();
-    Ok(Opened { name, files, garment_count, assembly, model, state, body_positions, remarks })
+    Ok(Opened { name, files, garment_count, assembly, model, state, styles, body_positions, remarks })
 }
 
 impl Opened {
@@ -245,6 +253,17 @@ mod tests {
     fn the_sidecar_of_a_garment_pins_its_vertices() {
         let pinned = opened("[[pin]]\nvertices = [2, 0]\n").unwrap();
         assert_eq!(pinned.model.pins, [VertexId(0), VertexId(2)]);
+    }
+
+    #[test]
+    fn a_sample_brings_the_styles_of_its_design() {
+        let count = |name: &str, style: FoldStyle| {
+            let styles = from_sample(name, None).unwrap().styles;
+            styles.iter().filter(|own| **own == Some(style)).count()
+        };
+        assert!(count("lapel", FoldStyle::Crease) > 0);
+        assert!(count("collar", FoldStyle::FoldOut) > 0);
+        assert_eq!(from_sample("closed", None).unwrap().styles.iter().flatten().count(), 0);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Instant;
 use unsnarl::analysis::report::{CheckReport, Findings};
 use unsnarl::analysis::{self, Tangle, Verdict};
-use unsnarl::fix::{self, FixSettings, Observe, Patient, Untangling};
+use unsnarl::fix::{self, FixSettings, FoldStyle, Observe, Patient, Untangling};
 use unsnarl::state::State;
 use unsnarl_geometry::{DVec3, TriangleId, VertexId};
 
@@ -138,6 +138,11 @@ impl Workpiece {
     /// How many actions can be taken back, and taken again.
     pub fn undo_depth(&self) -> [usize; 2] {
         [self.past.len(), self.future.len()]
+    }
+
+    /// What the garments' designs say about folds that bite into themselves, by vertex of cloth.
+    pub fn designed_styles(&self) -> &[Option<FoldStyle>] {
+        &self.opened.styles
     }
 
     /// Changes the method from the next step on.
