@@ -57,6 +57,11 @@ impl LevelSet {
             return;
         }
         self.far = None;
+        // One entry into the thread pool instead of one for each parallel loop, which would take longer than the loops.
+        rayon::scope(|_| self.apply(stroke));
+    }
+
+    fn apply(&mut self, stroke: &Stroke) {
         let spacing = self.frame.spacing;
         match stroke.tool {
             Tool::Raise => self.press(stroke, stroke.strength),
