@@ -98,6 +98,17 @@ fn a_frame_that_swallows_digits_reads_back_as_told() {
 }
 
 #[test]
+fn uv_beyond_all_floats_reads_back() {
+    let text = "#usda 1.0\ndef Mesh \"m\"\n{\n    int[] faceVertexCounts = [3]\n    int[] faceVertexIndices = [0, 1, 2]\n    \
+        point3d[] points.timeSamples = { 0: [(0, 0, 0), (1, 0, 0), (0, 1, 0)] }\n    \
+        float2[] primvars:st = [(-3721e39, 0), (1, 0), (1, 1)] ( interpolation = \"vertex\" )\n}\n";
+    let file = read(text).unwrap();
+    let moved = file.with_positions(file.mesh.positions.iter().map(|&position| position * 0.75).collect());
+    let again = read(String::from_utf8(mesh::encode(Format::Usda, &moved)).unwrap());
+    assert!(again.is_ok(), "{:?}", again.err());
+}
+
+#[test]
 fn a_mesh_without_a_file_survives() {
     let mesh = TriMesh {
         positions: vec![DVec3::ZERO, DVec3::X, DVec3::Y, DVec3::new(1.0, 1.0, 0.25)],

@@ -116,9 +116,12 @@ fn push_uv(line: &mut impl FnMut(String), file: &MeshFile, faces: &[FaceView<'_>
     for (number, (&corner, own)) in number_of.iter_mut().enumerate() {
         *own = number;
         let mut text = b"(".to_vec();
-        push_number(&mut text, uv.coordinates[corner as usize].x, Precision::Single);
+        // Beyond all 32-bit floats there is only infinity, which no reader takes.
+        let largest = f64::from(f32::MAX);
+        let [u, v] = uv.coordinates[corner as usize].to_array().map(|value| value.clamp(-largest, largest));
+        push_number(&mut text, u, Precision::Single);
         text.extend_from_slice(b", ");
-        push_number(&mut text, uv.coordinates[corner as usize].y, Precision::Single);
+        push_number(&mut text, v, Precision::Single);
         text.push(b')');
         values.push(String::from_utf8_lossy(&text).into_owned());
     }
