@@ -293,9 +293,8 @@ impl Graph {
 
     fn point(&self, topology: &Topology, positions: &[DVec3], node: u32, edge_trace: Trace) -> ContourPoint {
         let (edge, triangle) = self.nodes[node as usize];
-        let along = crossing_along(topology, positions, edge, triangle);
-        let [start, end] = topology.edge(edge).map(|vertex| positions[vertex.index()]);
-        ContourPoint { edge, triangle, edge_trace, along, position: start.lerp(end, along) }
+        let (along, position) = crossing_point(topology, positions, edge, triangle);
+        ContourPoint { edge, triangle, edge_trace, along, position }
     }
 }
 
@@ -308,12 +307,19 @@ fn shared_vertex(topology: &Topology, a: TriangleId, b: TriangleId) -> VertexId 
         .expect("a pair with one crossing shares a vertex")
 }
 
-/// Where an edge passes the plane of a triangle, 0 to 1 along the edge; the middle where both lie in one plane.
-fn crossing_along(topology: &Topology, positions: &[DVec3], edge: EdgeId, triangle: TriangleId) -> f64 {
+/// Where an edge passes the plane of a triangle: 0 to 1 along the edge, and in space; the middle of the edge where both lie
+/// in one plane.
+pub(crate) fn crossing_point(
+    topology: &Topology,
+    positions: &[DVec3],
+    edge: EdgeId,
+    triangle: TriangleId,
+) -> (f64, DVec3) {
     let [a, b, c] = topology.triangle(triangle).map(|vertex| positions[vertex.index()]);
     let [start, end] = topology.edge(edge).map(|vertex| positions[vertex.index()]);
     let normal = (b - a).cross(c - a);
     let (below, above) = (normal.dot(start - a), normal.dot(end - a));
     let along = below / (below - above);
-    if along.is_finite() { along.clamp(0.0, 1.0) } else { 0.5 }
+    let along = if along.is_finite() { along.clamp(0.0, 1.0) } else { 0.5 };
+    (along, start.lerp(end, along))
 }

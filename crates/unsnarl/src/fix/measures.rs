@@ -5,6 +5,7 @@ use super::untangling::Phase;
 use super::watch::Advance;
 use super::{FixMethod, Untangling, touching};
 use crate::analysis::{self, ContourKind, PartKind, Tangle};
+use crate::untangle::body_push::Pushing;
 use crate::untangle::ordering::Ordering;
 use crate::untangle::{flip, layering};
 use unsnarl_geometry::{DVec3, TriangleId, VertexId};
@@ -209,9 +210,8 @@ impl Untangling {
         }
         self.body_pushes += 1;
         let mut positions = self.all_positions();
-        let pins = &self.model.pins;
-        let is_free = |vertex: usize| pins.binary_search(&VertexId::new(vertex)).is_err();
-        let report = self.bodies.push_out_smoothly(&self.assembly, &mut positions, &is_free, ROUNDS);
+        let pushing = Pushing { assembly: &self.assembly, free: &self.free(), rounds: ROUNDS };
+        let report = self.bodies.push_out_smoothly(&pushing, &mut positions);
         self.resolvers.body_push += report.rounds;
         if report.rounds > 0 {
             self.move_to(&positions);

@@ -10,7 +10,7 @@
 //! whose middles coincide never part.
 
 use crate::analysis::{self, Assembly};
-use crate::untangle::body_push::BodyPush;
+use crate::untangle::body_push::{BodyPush, Pushing};
 use crate::untangle::smoothing::smooth;
 use unsnarl_geometry::{DVec3, Topology, VertexId};
 
@@ -68,7 +68,8 @@ impl Retreat<'_> {
             smoothed = smooth(self.cloth, &self.positions[..free.len()], free, 4f64.powi(exponent), smoothed);
             let mut all = self.positions.to_vec();
             all[..free.len()].copy_from_slice(&smoothed);
-            self.bodies.push_out(self.assembly, &mut all, &|vertex| free[vertex], PUSH_ROUNDS);
+            let pushing = Pushing { assembly: self.assembly, free, rounds: PUSH_ROUNDS };
+            self.bodies.push_out(&pushing, &mut all);
             if analysis::verdict(self.assembly, &all, workspace).is_clean() {
                 let moved = all.iter().zip(self.positions).map(|(after, before)| after.distance_squared(*before)).sum();
                 return Some((moved, all));

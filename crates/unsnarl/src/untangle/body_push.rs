@@ -10,8 +10,8 @@
 
 use super::body_surface::BodySurface;
 use super::holes::{Hole, holes, mean_pushes};
-use super::smoothing::smooth;
-use crate::analysis::{Assembly, PartKind};
+use super::smoothing::{CARRIES, carry_along};
+use crate::analysis::{Assembly, PartKind, Workspace};
 use rayon::prelude::*;
 use unsnarl_geometry::{DVec3, Topology, TriangleId};
 
@@ -20,6 +20,17 @@ pub struct BodyPush {
     surfaces: Vec<BodySurface>,
     /// Cloth keeps this far from bodies, metres.
     separation: f64,
+}
+
+/// What may be pushed, and how often.
+#[derive(Clone, Copy)]
+pub struct Pushing<'a> {
+    /// Cloth and bodies.
+    pub assembly: &'a Assembly,
+    /// Which vertices of cloth may move.
+    pub free: &'a [bool],
+    /// Rounds at most, between smoothings.
+    pub rounds: usize,
 }
 
 /// What came of pushing.
@@ -52,15 +63,9 @@ impl BodyPush {
         self.surfaces.is_empty()
     }
 
-    /// Moves cloth out of the bodies, at most `rounds` times. Positions are those of the whole assembly; `is_free` says
-    /// which of the cloth's vertices may move.
-    pub fn push_out(
-        &self,
-        assembly: &Assembly,
-        positions: &mut [DVec3],
-        is_free: &(dyn Fn(usize) -> bool + Sync),
-        rounds: usize,
-    ) -> PushReport {
+    /// Moves cloth out of the bodies. Positions are those of the whole assembly.
+    pub fn push_out(&self, pushing: &Pushing, positions: &mut [DVec3]) -> PushReport {
+        let assembly = pushing.assembly;
         let mut report = PushReport::default();
         if self.is_idle() {
             return report;
@@ -68,21 +73,21 @@ impl BodyPush {
         let is_body =
             |triangle: TriangleId| assembly.parts()[assembly.part_of_triangle(triangle)].kind == PartKind::Body;
         let wanted = |cloth: TriangleId, body: TriangleId| !is_body(cloth) && is_body(body);
-        let cloth_count = cloth_vertex_count(assembly);
         // A vertex farther out than this cannot have come near since it was last looked at.
-        let mut slack = vec![0.0f64; cloth_count];
+        let mut slack = vec![0.0f64; pushing.free.len()];
+        let mut memory = Workspace::default();
         loop {
-            let holes = holes(assembly.topology(), positions, &wanted);
+            let holes = holes(assembly.topology(), positions, &mut memory, &wanted);
             report.left = holes.len();
             let mut pushes = self.vertex_pushes(positions, &mut slack);
             let is_out = holes.is_empty() && pushes.iter().all(|push| push.1.length() < 0.5 * self.separation);
-            if is_out || report.rounds == rounds {
+            if is_out || report.rounds == pushing.rounds {
                 return report;
             }
             report.rounds += 1;
             pushes.extend(self.hole_pushes(assembly.topology(), positions, &holes));
             for (vertex, step) in mean_pushes(pushes) {
-                if is_free(vertex) {
+                if pushing.free[vertex] {
                     positions[vertex] += step;
                     slack[vertex] -= step.length();
                 }
@@ -92,30 +97,15 @@ impl BodyPush {
 
     /// As [`BodyPush::push_out`], and carries the surroundings along: between rounds the displacement is smoothed over the
     /// cloth, so that what was pushed is not torn from what was not.
-    pub fn push_out_smoothly(
-        &self,
-        assembly: &Assembly,
-        positions: &mut [DVec3],
-        is_free: &(dyn Fn(usize) -> bool + Sync),
-        rounds: usize,
-    ) -> PushReport {
-        const PASSES: usize = 3;
-        const LAMBDA: f64 = 8.0;
+    pub fn push_out_smoothly(&self, pushing: &Pushing, positions: &mut [DVec3]) -> PushReport {
         let before = positions.to_vec();
-        let free: Vec<bool> = (0..cloth_vertex_count(assembly)).map(is_free).collect();
-        let mut report = self.push_out(assembly, positions, is_free, rounds);
-        for _ in 0..PASSES {
+        let mut report = self.push_out(pushing, positions);
+        for _ in 0..CARRIES {
             if report.rounds == 0 {
                 break;
             }
-            let moved: Vec<DVec3> = positions.iter().zip(&before).map(|(after, before)| *after - *before).collect();
-            let smoothed = smooth(assembly.topology(), &moved, &free, LAMBDA, moved.clone());
-            for vertex in (0..free.len()).filter(|&vertex| free[vertex]) {
-                let step = smoothed[vertex];
-                let is_worth_it = step.length() > 0.02 * self.separation;
-                positions[vertex] = before[vertex] + if is_worth_it { step } else { DVec3::ZERO };
-            }
-            let again = self.push_out(assembly, positions, is_free, rounds);
+            carry_along(pushing.assembly.topology(), &before, positions, pushing.free, 0.02 * self.separation);
+            let again = self.push_out(pushing, positions);
             report = PushReport { rounds: report.rounds + again.rounds, left: again.left };
         }
         report
@@ -159,8 +149,4 @@ impl BodyPush {
         };
         holes.iter().filter_map(push).flatten().collect()
     }
-}
-
-fn cloth_vertex_count(assembly: &Assembly) -> usize {
-    assembly.parts().iter().filter(|part| part.kind == PartKind::Cloth).map(|part| part.vertices.end).max().unwrap_or(0)
 }

@@ -1,9 +1,11 @@
 //! Holes: where one surface stands through a triangle of another, and pushes that close them.
 
+use crate::analysis::Workspace;
+use crate::analysis::contour::crossing_point;
 use std::collections::BTreeMap;
 use unsnarl_geometry::distance::point_triangle;
-use unsnarl_geometry::intersection::{PairCrossing, PairSide, find_crossing_pairs, triangle_tree};
-use unsnarl_geometry::{DVec3, Topology, TriangleId, VertexId};
+use unsnarl_geometry::intersection::{PairCrossing, PairSide, find_crossing_pairs};
+use unsnarl_geometry::{DVec3, Topology, TriangleId};
 
 /// Where another surface stands through a triangle.
 pub(super) struct Hole {
@@ -29,19 +31,20 @@ impl Hole {
 pub(super) fn holes(
     topology: &Topology,
     positions: &[DVec3],
+    memory: &mut Workspace,
     wanted: &(dyn Fn(TriangleId, TriangleId) -> bool + Sync),
 ) -> Vec<Hole> {
-    let tree = triangle_tree(topology, positions);
+    let tree = memory.tree(topology, positions);
     let either = |a: usize, b: usize| {
         let (a, b) = (TriangleId::new(a), TriangleId::new(b));
         wanted(a, b) || wanted(b, a)
     };
     let mut sums: BTreeMap<TriangleId, (Hole, f64)> = BTreeMap::new();
-    for (first, second, crossings) in find_crossing_pairs(topology, positions, &tree, either) {
+    for (first, second, crossings) in find_crossing_pairs(topology, positions, tree, either) {
         let points: Vec<DVec3> = crossings
             .into_iter()
             .flatten()
-            .map(|crossing| crossing_point(topology, positions, [first, second], crossing))
+            .map(|crossing| pair_point(topology, positions, [first, second], crossing))
             .collect();
         let length = 1e-9 + points.first().zip(points.last()).map_or(0.0, |(a, b)| a.distance(*b));
         let middle = points.iter().sum::<DVec3>() / points.len().max(1) as f64;
@@ -68,18 +71,12 @@ pub(super) fn normal_of(topology: &Topology, positions: &[DVec3], triangle: Tria
 }
 
 /// Where an edge of one triangle of a pair passes the other.
-fn crossing_point(topology: &Topology, positions: &[DVec3], pair: [TriangleId; 2], crossing: PairCrossing) -> DVec3 {
-    let [edge_owner, other] = match crossing.edge_of {
-        PairSide::First => pair,
-        PairSide::Second => [pair[1], pair[0]],
+fn pair_point(topology: &Topology, positions: &[DVec3], [a, b]: [TriangleId; 2], crossing: PairCrossing) -> DVec3 {
+    let (owner, pierced) = match crossing.edge_of {
+        PairSide::First => (a, b),
+        PairSide::Second => (b, a),
     };
-    let at = |vertex: VertexId| positions[vertex.index()];
-    let [start, end] = topology.edge(topology.triangle_edges(edge_owner)[crossing.edge]).map(at);
-    let [a, b, c] = topology.triangle(other).map(at);
-    let normal = (b - a).cross(c - a);
-    let (below, above) = (normal.dot(start - a), normal.dot(end - a));
-    let along = below / (below - above);
-    start.lerp(end, if along.is_finite() { along.clamp(0.0, 1.0) } else { 0.5 })
+    crossing_point(topology, positions, topology.triangle_edges(owner)[crossing.edge], pierced).1
 }
 
 /// One push for each vertex: the mean, each weighed by its own length.

@@ -10,7 +10,8 @@
 
 use super::body_surface::{BodySurface, Sight};
 use super::holes::{holes, mean_pushes, normal_of};
-use super::smoothing::smooth;
+use super::smoothing::{CARRIES, carry_along};
+use crate::analysis::Workspace;
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_geometry::{DVec3, Topology, TriangleId, VertexId};
@@ -74,10 +75,6 @@ impl Look {
 const REACH: f64 = 4.0;
 /// Rounds of pushing before displacements are smoothed.
 const ROUNDS: usize = 60;
-/// Times that displacements are smoothed.
-const PASSES: usize = 3;
-/// How strongly.
-const LAMBDA: f64 = 8.0;
 
 impl Piece {
     /// A piece of the given triangles, sorted; `None` where they are no surface.
@@ -119,13 +116,8 @@ impl Ordering<'_> {
         }
         let before = positions.to_vec();
         let mut rounds = self.push(pieces, overlaps, positions);
-        for _ in 0..PASSES {
-            let moved: Vec<DVec3> = positions.iter().zip(&before).map(|(after, before)| *after - *before).collect();
-            let smoothed = smooth(self.topology, &moved, self.free, LAMBDA, moved.clone());
-            for vertex in (0..self.free.len()).filter(|&vertex| self.free[vertex]) {
-                let is_worth_it = smoothed[vertex].length() > 0.1 * self.separation;
-                positions[vertex] = before[vertex] + if is_worth_it { smoothed[vertex] } else { DVec3::ZERO };
-            }
+        for _ in 0..CARRIES {
+            carry_along(self.topology, &before, positions, self.free, 0.1 * self.separation);
             rounds += self.push(pieces, overlaps, positions);
         }
         rounds
@@ -133,6 +125,7 @@ impl Ordering<'_> {
 
     /// Rounds of pushes until nothing is on the wrong side.
     fn push(&self, pieces: &mut [Piece], overlaps: &[Overlap], positions: &mut [DVec3]) -> usize {
+        let mut memory = Workspace::default();
         for round in 0..ROUNDS {
             for piece in pieces.iter_mut() {
                 piece.surface.place(piece.vertices.iter().map(|vertex| positions[vertex.index()]).collect());
@@ -141,7 +134,7 @@ impl Ordering<'_> {
             let of_vertices = overlaps.iter().flat_map(|overlap| self.vertex_pushes(overlap, seen(overlap), positions));
             let mut pushes: Vec<(usize, DVec3)> = of_vertices.collect();
             if pushes.iter().all(|push| push.1.length() < 0.25 * self.separation) {
-                let of_holes = self.hole_pushes(pieces, overlaps, positions);
+                let of_holes = self.hole_pushes(pieces, overlaps, positions, &mut memory);
                 if of_holes.is_empty() {
                     return round;
                 }
@@ -175,14 +168,20 @@ impl Ordering<'_> {
     }
 
     /// Where triangles cross although their corners are on the right side, the middles of the holes go apart.
-    fn hole_pushes(&self, pieces: &[Piece], overlaps: &[Overlap], positions: &[DVec3]) -> Vec<(usize, DVec3)> {
+    fn hole_pushes(
+        &self,
+        pieces: &[Piece],
+        overlaps: &[Overlap],
+        positions: &[DVec3],
+        memory: &mut Workspace,
+    ) -> Vec<(usize, DVec3)> {
         let is_between = |overlap: &Overlap, upper: TriangleId, lower: TriangleId| {
             pieces[overlap.above].contains(upper) && pieces[overlap.below].contains(lower)
         };
         let between = |upper, lower| overlaps.iter().find(|overlap| is_between(overlap, upper, lower));
         let wanted = |a: TriangleId, b: TriangleId| between(a, b).or(between(b, a)).is_some();
         let mut pushes = Vec::new();
-        for hole in holes(self.topology, positions, &wanted) {
+        for hole in holes(self.topology, positions, memory, &wanted) {
             let (overlap, above, push) = match between(hole.triangle, hole.other) {
                 Some(overlap) => (overlap, hole.triangle, self.upper_share * hole.normal),
                 None => {
