@@ -29,6 +29,14 @@ impl<T: Copy + Send + Sync> Halo<T> {
         }
     }
 
+    /// Copies a block and what lies across its faces; edges and corners of the margin keep what they held. Enough for
+    /// stencils that reach along one axis at a time.
+    pub fn load_across_faces(&mut self, grid: &BlockGrid<T>, block: BlockCoordinates) {
+        for step in [[0, 0, 0], [-1, 0, 0], [1, 0, 0], [0, -1, 0], [0, 1, 0], [0, 0, -1], [0, 0, 1]] {
+            self.load_part(grid, block, step);
+        }
+    }
+
     /// Samples along one side, margins included.
     pub fn side(&self) -> usize {
         self.side
@@ -77,7 +85,10 @@ impl<T: Copy + Send + Sync> Halo<T> {
                     BlockState::Uniform(side) => row.fill(grid.background().on(side)),
                     BlockState::Stored(slot) => {
                         let from = grid.width().place([spans[0].1, spans[1].1 + y, spans[2].1 + z]);
-                        row.copy_from_slice(&grid.block(slot)[from..from + spans[0].2]);
+                        // Rows are short: a loop is faster than a call that copies memory.
+                        for (to, &from) in row.iter_mut().zip(&grid.block(slot)[from..]) {
+                            *to = from;
+                        }
                     }
                 }
             }

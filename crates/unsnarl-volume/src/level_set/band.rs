@@ -83,6 +83,8 @@ impl LevelSet {
         let corrected = self.corrected(blocks, trust);
         let mut slots = Vec::with_capacity(blocks.len());
         let mut known = Vec::with_capacity(blocks.len());
+        let mut starts = Vec::with_capacity(blocks.len());
+        let mut steep = false;
         let mut boxes = Vec::with_capacity(blocks.len());
         let mut beside = BTreeSet::new();
         for (block, corrected) in blocks.iter().zip(corrected) {
@@ -92,6 +94,8 @@ impl LevelSet {
             boxes.extend(corrected.interface);
             beside.extend(corrected.blocks_beside(*block));
             known.push(corrected.known);
+            starts.push(corrected.unknown);
+            steep |= corrected.steep;
         }
         // A band wider than a block reaches past the blocks beside; then boxes are near enough.
         let wide = self.half_width > (self.grid.width().samples() - 1) as f64 * spacing;
@@ -100,6 +104,7 @@ impl LevelSet {
             if self.grid.slot(block).is_none() {
                 slots.push(self.grid.store(block));
                 known.push(vec![false; self.grid.width().volume()]);
+                starts.push(Vec::new());
             }
         }
         let touched: Vec<BlockCoordinates> = slots.iter().map(|slot| self.grid.blocks()[slot.index()]).collect();
@@ -109,7 +114,12 @@ impl LevelSet {
                 fast_marching::march(&mut self.grid, spacing, |value| value.abs() < edge);
             }
             Reinitialization::FastSweeping if trust == Trust::Neighborhood => {
-                front::advance(&mut self.grid, &slots, &known, spacing);
+                // What is known touches nothing beyond the band, unless the function leaps across it.
+                if steep {
+                    starts = front::all_starts(&self.grid, &slots, &known, spacing);
+                }
+                let blocks = front::Unfinished { slots: &slots, known: &known, starts: &starts };
+                front::advance(&mut self.grid, blocks, spacing);
             }
             Reinitialization::FastSweeping => {
                 fast_sweeping::sweep(&mut self.grid, &slots, spacing, rounds, Known::Masks(&known));
@@ -131,36 +141,43 @@ impl LevelSet {
         let reach_squared = (self.half_width / self.frame.spacing).powi(2);
         let correct = |(halo, slopes): &mut (Halo<f32>, Slopes), block: BlockCoordinates| {
             grid.slot(block)?;
-            halo.load(grid, block);
+            halo.load_across_faces(grid, block);
             let first = block.map(|b| grid.width().first_sample(b));
+            // All rows at once, the margins between them in vain: one long loop is faster than many short ones.
+            let start = halo.place([0; 3]);
+            slopes.measure(halo.values(), start, halo.strides(), edge);
+            slopes.trust(trust);
+            slopes.divide(&halo.values()[start..], spacing, edge);
             let mut corrected = Corrected {
                 samples: Vec::with_capacity(width.pow(3)),
                 known: Vec::with_capacity(width.pow(3)),
+                unknown: Vec::new(),
+                steep: false,
                 interface: None,
                 beside: 0,
             };
             for [z, y] in (0..width * width).map(|row| [row / width, row % width]) {
-                let start = halo.place([0, y, z]);
-                slopes.measure(halo.values(), start, halo.strides(), edge);
-                slopes.trust(trust);
-                let row = halo.values()[start..start + width].iter().zip(&slopes.size);
-                corrected.samples.extend(row.zip(slopes.known.iter().zip(&slopes.crossed)).map(
-                    |((&value, &size), (&known, &crossed))| {
-                        let distance = value * spacing / size.max(1e-3 * spacing);
-                        let fresh = if known != 0 { distance } else { edge.copysign(value) };
-                        let limit = if crossed != 0 { 0.999 * edge } else { edge };
-                        fresh.min(limit).max(-limit)
-                    },
-                ));
-                corrected.known.extend(slopes.known.iter().map(|&known| known != 0));
-                for x in (0..width).filter(|&x| slopes.crossed[x] != 0) {
-                    corrected.include([first[0] + x as i32, first[1] + y as i32, first[2] + z as i32]);
-                    corrected.reach_out([x, y, z], width, reach_squared);
+                let row = halo.place([0, y, z]) - start..halo.place([0, y, z]) - start + width;
+                corrected.samples.extend_from_slice(&slopes.size[row.clone()]);
+                corrected.known.extend(slopes.state[row.clone()].iter().map(|&state| state & KNOWN != 0));
+                for (x, &state) in slopes.state[row].iter().enumerate() {
+                    if state & (KNOWN | IN_BAND) == IN_BAND {
+                        corrected.unknown.push((x + width * (y + width * z)) as u32);
+                    }
+                    if state & CROSSED != 0 {
+                        corrected.steep |= state & AMID == 0;
+                        corrected.include([first[0] + x as i32, first[1] + y as i32, first[2] + z as i32]);
+                        corrected.reach_out([x, y, z], width, reach_squared);
+                    }
                 }
             }
             Some(corrected)
         };
-        let start = || (Halo::new(grid, 1), Slopes::of_width(width));
+        let start = || {
+            let halo = Halo::new(grid, 1);
+            let length = halo.place([width - 1; 3]) + 1 - halo.place([0; 3]);
+            (halo, Slopes::of_length(length))
+        };
         blocks.par_iter().with_min_len(16).map_init(start, |work, &block| correct(work, block)).collect()
     }
 
@@ -196,6 +213,10 @@ pub(super) enum Trust {
 struct Corrected {
     samples: Vec<f32>,
     known: Vec<bool>,
+    /// The places in the band that are not known.
+    unknown: Vec<u32>,
+    /// Whether the sign changes beside a sample beyond the band.
+    steep: bool,
     /// The box of the samples beside a change of sign.
     interface: Option<([i32; 3], [i32; 3])>,
     /// A bit for each of the 27 blocks around (x fastest) that one of those samples is near enough to.
@@ -242,64 +263,69 @@ impl Corrected {
 /// All 27 bits.
 const EVERY_BLOCK_BESIDE: u32 = (1 << 27) - 1;
 
-/// The slopes of one row of samples; flags are one or zero, as wide as the numbers beside them.
+/// A sample lies in the band.
+const IN_BAND: u32 = 1;
+/// A neighbour has the other sign.
+const CROSSED: u32 = 2;
+/// The sample and its neighbours lie in the band.
+const AMID: u32 = 4;
+/// The sample lies on a kink.
+const KINK: u32 = 8;
+/// The value over the slope is a distance.
+const KNOWN: u32 = 16;
+
+/// The slopes of a stretch of samples.
 struct Slopes {
-    /// Whether a neighbour has the other sign.
-    crossed: Vec<u32>,
-    /// Whether the sample and its neighbours lie in the band, on no kink.
-    whole: Vec<u32>,
     /// Per sample: central differences, or the steepest where those vanish on a kink.
     size: Vec<f32>,
-    steepest_squared: Vec<f32>,
-    /// Whether the value over the slope is a distance.
-    known: Vec<u32>,
+    /// What is said of each sample, in the bits above.
+    state: Vec<u32>,
 }
 
 impl Slopes {
-    fn of_width(width: usize) -> Self {
-        let (flags, numbers) = (vec![0; width], vec![0.0; width]);
-        Self {
-            crossed: flags.clone(),
-            whole: flags.clone(),
-            known: flags,
-            steepest_squared: numbers.clone(),
-            size: numbers,
+    fn of_length(length: usize) -> Self {
+        Self { size: vec![0.0; length], state: vec![0; length] }
+    }
+
+    fn measure(&mut self, values: &[f32], start: usize, strides: [usize; 3], edge: f32) {
+        let length = self.size.len();
+        let stretch = |from: usize| &values[from..from + length];
+        let here = stretch(start);
+        let [[x0, x1], [y0, y1], [z0, z1]] = strides.map(|stride| [stretch(start - stride), stretch(start + stride)]);
+        let (size, state) = (&mut self.size[..length], &mut self.state[..length]);
+        for at in 0..length {
+            let value = here[at];
+            let (mut central_squared, mut steepest_squared) = (0.0, 0.0);
+            let (mut crossed, mut amid) = (false, value.abs() < edge);
+            for (below, above) in [(x0[at], x1[at]), (y0[at], y1[at]), (z0[at], z1[at])] {
+                let central = 0.5 * (above - below);
+                let steepest = (above - value).abs().max((value - below).abs());
+                central_squared += central * central;
+                steepest_squared += steepest * steepest;
+                crossed |= ((below < 0.0) != (value < 0.0)) | ((above < 0.0) != (value < 0.0));
+                amid &= (below.abs() < edge) & (above.abs() < edge);
+            }
+            let kink = central_squared < 0.25 * steepest_squared;
+            size[at] = if kink { steepest_squared } else { central_squared }.sqrt();
+            let bit = |set: bool, bit: u32| if set { bit } else { 0 };
+            state[at] = bit(value.abs() < edge, IN_BAND) | bit(crossed, CROSSED) | bit(amid, AMID) | bit(kink, KINK);
         }
     }
 
     fn trust(&mut self, trust: Trust) {
-        let wholes = u32::from(trust == Trust::Neighborhood);
-        for ((known, crossed), whole) in self.known.iter_mut().zip(&self.crossed).zip(&self.whole) {
-            *known = crossed | (whole & wholes);
+        for state in &mut self.state {
+            let whole = (*state & (AMID | KINK) == AMID) & (trust == Trust::Neighborhood);
+            *state |= if whole | (*state & CROSSED != 0) { KNOWN } else { 0 };
         }
     }
 
-    fn measure(&mut self, values: &[f32], start: usize, strides: [usize; 3], edge: f32) {
-        let width = self.size.len();
-        let row = |from: usize| &values[from..from + width];
-        let here = row(start);
-        let (crossed, whole) = (&mut self.crossed[..width], &mut self.whole[..width]);
-        let (size, steepest_squared) = (&mut self.size[..width], &mut self.steepest_squared[..width]);
-        for x in 0..width {
-            (crossed[x], whole[x]) = (0, u32::from(here[x].abs() < edge));
-            (size[x], steepest_squared[x]) = (0.0, 0.0);
-        }
-        for stride in strides {
-            let (below, above) = (row(start - stride), row(start + stride));
-            for x in 0..width {
-                let inside = here[x] < 0.0;
-                crossed[x] |= u32::from(((below[x] < 0.0) != inside) | ((above[x] < 0.0) != inside));
-                whole[x] &= u32::from((below[x].abs() < edge) & (above[x].abs() < edge));
-                let central = 0.5 * (above[x] - below[x]);
-                let steepest = (above[x] - here[x]).abs().max((here[x] - below[x]).abs());
-                size[x] += central * central;
-                steepest_squared[x] += steepest * steepest;
-            }
-        }
-        for x in 0..width {
-            let kink = size[x] < 0.25 * steepest_squared[x];
-            whole[x] &= u32::from(!kink);
-            size[x] = if kink { steepest_squared[x] } else { size[x] }.sqrt();
+    /// Values over slopes take the place of the slopes; the half width, where nothing is known.
+    fn divide(&mut self, values: &[f32], spacing: f32, edge: f32) {
+        for ((size, &value), &state) in self.size.iter_mut().zip(values).zip(&self.state) {
+            let distance = value * spacing / size.max(1e-3 * spacing);
+            let fresh = if state & KNOWN != 0 { distance } else { edge.copysign(value) };
+            let limit = if state & CROSSED != 0 { 0.999 * edge } else { edge };
+            *size = fresh.min(limit).max(-limit);
         }
     }
 }

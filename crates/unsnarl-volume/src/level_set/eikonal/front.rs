@@ -1,37 +1,40 @@
 //! A front across blocks: distances found outward from what is known, sample by sample, where few are missing.
 //!
-//! The samples that a neighbour can lower are listed, block by block and in parallel; each is lowered, and its
-//! neighbours join the list if that helps them, whichever block they lie in, until none is left.
+//! The samples beside known ones are listed; each is lowered, and its neighbours join the list if that helps them,
+//! whichever block they lie in, until none is left.
 //!
 //! Guarantees: first order; the result does not depend on threads; samples that are known, and blocks not given, are
-//! never touched; the work after the listing is proportional to the samples lowered.
-//! Does not: run in parallel after the listing, so [`super::fast_sweeping`] is the better one for a whole band.
+//! never touched; the work is proportional to the samples lowered.
+//! Does not: run in parallel, so [`super::fast_sweeping`] is the better one for a whole band.
 
 use super::{LEAST_GAIN, godunov};
 use crate::grid::{BlockGrid, BlockSlot, BlockState, Halo};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
+/// Blocks with distances to be found, in three lists of one length.
+#[derive(Clone, Copy, Debug)]
+pub struct Unfinished<'a> {
+    /// The blocks.
+    pub slots: &'a [BlockSlot],
+    /// For each block, which of its samples stay as they are.
+    pub known: &'a [Vec<bool>],
+    /// For each block, the places of the samples where the front starts: all that a known one can lower.
+    pub starts: &'a [Vec<u32>],
+}
+
 /// Lowers distances in the given blocks until they settle; nothing rises, signs stay.
-///
-/// For each block, `known` tells which of its samples stay as they are.
-pub fn advance(grid: &mut BlockGrid<f32>, slots: &[BlockSlot], known: &[Vec<bool>], spacing: f64) {
+pub fn advance(grid: &mut BlockGrid<f32>, blocks: Unfinished<'_>, spacing: f64) {
     let spacing = spacing as f32;
-    let mut waiting: Vec<Sample> = (0..slots.len())
-        .into_par_iter()
-        .with_min_len(16)
-        .map_init(
-            || Halo::new(grid, 1),
-            |halo, number| helped(grid, halo, (number, slots[number]), &known[number], spacing),
-        )
-        .flatten_iter()
-        .collect();
-    let mut front = Front::new(grid, slots, known);
-    let mut next = Vec::new();
+    let mut front = Front::new(grid, blocks);
+    let starts = blocks.starts.iter().zip(0..);
+    let mut waiting: Vec<Sample> =
+        starts.flat_map(|(places, block)| places.iter().map(move |&place| Sample { block, place })).collect();
     for &sample in &waiting {
         let mark = front.mark(sample);
         front.marks[mark] |= QUEUED;
     }
+    let mut next = Vec::new();
     while !waiting.is_empty() {
         for &sample in &waiting {
             front.lower(sample, spacing, &mut next);
@@ -41,6 +44,22 @@ pub fn advance(grid: &mut BlockGrid<f32>, slots: &[BlockSlot], known: &[Vec<bool
     }
 }
 
+/// For each block, the samples that any neighbour could lower: starts for a front when nothing better is known.
+pub fn all_starts(grid: &BlockGrid<f32>, slots: &[BlockSlot], known: &[Vec<bool>], spacing: f64) -> Vec<Vec<u32>> {
+    let list = |halo: &mut Halo<f32>, (&slot, known): (&BlockSlot, &Vec<bool>)| {
+        halo.load_across_faces(grid, grid.blocks()[slot.index()]);
+        let width = grid.width().samples();
+        let helped = |place: usize| {
+            let here = halo.place([place % width, place / width % width, place / (width * width)]);
+            let around = halo.strides().into_iter().flat_map(|stride| [here - stride, here + stride]);
+            let nearest = around.map(|at| halo.values()[at].abs()).fold(f32::INFINITY, f32::min);
+            halo.values()[here].abs() - nearest > LEAST_GAIN * spacing as f32
+        };
+        (0..known.len()).filter(|&place| !known[place] && helped(place)).map(|place| place as u32).collect()
+    };
+    slots.par_iter().zip(known).with_min_len(16).map_init(|| Halo::new(grid, 1), list).collect()
+}
+
 /// A sample of one of the given blocks.
 #[derive(Clone, Copy, Debug)]
 struct Sample {
@@ -48,37 +67,6 @@ struct Sample {
     block: u32,
     /// Its place in the block's array.
     place: u32,
-}
-
-/// The samples of a block that a neighbour could lower.
-fn helped(
-    grid: &BlockGrid<f32>,
-    halo: &mut Halo<f32>,
-    (number, slot): (usize, BlockSlot),
-    known: &[bool],
-    spacing: f32,
-) -> Vec<Sample> {
-    halo.load(grid, grid.blocks()[slot.index()]);
-    let width = grid.width().samples();
-    let values = halo.values();
-    let mut found = Vec::new();
-    let mut nearest = vec![0.0_f32; width];
-    for (row, known) in known.chunks_exact(width).enumerate() {
-        let [y, z] = [row % width, row / width];
-        let start = halo.place([0, y, z]);
-        let here = &values[start..start + width];
-        nearest.fill(f32::INFINITY);
-        for stride in halo.strides() {
-            let (below, above) = (&values[start - stride..][..width], &values[start + stride..][..width]);
-            for x in 0..width {
-                nearest[x] = nearest[x].min(below[x].abs()).min(above[x].abs());
-            }
-        }
-        for x in (0..width).filter(|&x| !known[x] && here[x].abs() - nearest[x] > LEAST_GAIN * spacing) {
-            found.push(Sample { block: number as u32, place: (row * width + x) as u32 });
-        }
-    }
-    found
 }
 
 /// What lies across a face of a block.
@@ -117,7 +105,8 @@ struct Front<'a> {
 }
 
 impl<'a> Front<'a> {
-    fn new(grid: &'a mut BlockGrid<f32>, slots: &[BlockSlot], known: &[Vec<bool>]) -> Self {
+    fn new(grid: &'a mut BlockGrid<f32>, blocks: Unfinished<'_>) -> Self {
+        let slots = blocks.slots;
         let (volume, width) = (grid.width().volume(), grid.width().samples());
         let mut number_of: FxHashMap<u32, u32> = FxHashMap::default();
         number_of.extend(slots.iter().zip(0..).map(|(slot, number)| (slot.0, number)));
@@ -133,6 +122,10 @@ impl<'a> Front<'a> {
             }
         };
         let beyond = slots.iter().map(|&slot| std::array::from_fn(|side| across(slot, side))).collect();
+        let mut marks = Vec::with_capacity(slots.len() * volume);
+        for known in blocks.known {
+            marks.extend(known.iter().map(|&known| if known { 0 } else { FREE }));
+        }
         let strides = [1, width, width * width];
         let ends = |place: usize| {
             let last = [0, width - 1];
@@ -148,7 +141,7 @@ impl<'a> Front<'a> {
             volume,
             starts: slots.iter().map(|slot| slot.index() * volume).collect(),
             beyond,
-            marks: known.iter().flatten().map(|&known| if known { 0 } else { FREE }).collect(),
+            marks,
             ends: (0..volume).map(ends).collect(),
             steps,
             samples: grid.samples_mut(),
@@ -159,13 +152,9 @@ impl<'a> Front<'a> {
     fn lower(&mut self, sample: Sample, spacing: f32, next: &mut Vec<Sample>) {
         let mark = self.mark(sample);
         self.marks[mark] &= !QUEUED;
-        let mut neighbors = [None; SIDES];
-        let mut distances = [self.edge; SIDES];
-        for side in 0..SIDES {
-            (neighbors[side], distances[side]) = self.neighbor(sample, side);
-        }
-        let [a, b, c, d, e, f] = distances;
-        let reached = godunov([a.min(b), c.min(d), e.min(f)], spacing);
+        let around: [(Option<Sample>, f32); SIDES] = std::array::from_fn(|side| self.neighbor(sample, side));
+        let along = |axis: usize| around[2 * axis].1.min(around[2 * axis + 1].1);
+        let reached = godunov([along(0), along(1), along(2)], spacing);
         let value = &mut self.samples[self.starts[sample.block as usize] + sample.place as usize];
         let before = value.abs();
         if reached >= before {
@@ -175,8 +164,8 @@ impl<'a> Front<'a> {
         if reached >= before - SETTLED * spacing {
             return;
         }
-        for (neighbor, distance) in neighbors.into_iter().zip(distances) {
-            let Some(neighbor) = neighbor.filter(|_| distance > reached) else { continue };
+        for (neighbor, distance) in around {
+            let Some(neighbor) = neighbor.filter(|_| distance - reached > NEAR * spacing) else { continue };
             let mark = self.mark(neighbor);
             if self.marks[mark] == FREE {
                 self.marks[mark] |= QUEUED;
@@ -211,6 +200,10 @@ impl<'a> Front<'a> {
 /// A sample that gained less than this, in samples, does not wake its neighbours.
 const SETTLED: f32 = 1e-3;
 
+/// A neighbour no further from the surface than this beyond a sample, in samples, is not woken: it would gain at most
+/// half the square, for more of its distance comes from other sides.
+const NEAR: f32 = 0.04;
+
 #[cfg(test)]
 mod tests {
     use super::super::fast_marching;
@@ -242,7 +235,8 @@ mod tests {
             slots.iter().map(|&slot| grid.block(slot).iter().map(|value| value.abs() < 1.0).collect()).collect();
         let mut marched = grid.clone();
         fast_marching::march(&mut marched, 1.0, |value| value.abs() < 1.0);
-        advance(&mut grid, &slots, &known, 1.0);
+        let starts = all_starts(&grid, &slots, &known, 1.0);
+        advance(&mut grid, Unfinished { slots: &slots, known: &known, starts: &starts }, 1.0);
         let found = grid.samples().iter().filter(|value| value.abs() < half_width).count();
         assert!(found > 2000, "only {found} samples in the band");
         for (place, value) in grid.samples().iter().enumerate() {
