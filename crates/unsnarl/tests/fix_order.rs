@@ -5,10 +5,11 @@
 use unsnarl::analysis::{Assembly, PartKind};
 use unsnarl::fix::report::Spread;
 use unsnarl::fix::{self, Continue, FixSettings, FoldStyle, Outcome, Patient};
-use unsnarl::geometry::{DVec2, DVec3};
+use unsnarl::geometry::{DVec2, DVec3, VertexId};
 use unsnarl::model::{Cloth, Model, Rest, RestAngles};
 use unsnarl::samples::{self, Cut, Recipe, Sample};
 use unsnarl::scene::garment::{CreasePath, Garment, GarmentInput, TriangleGroups};
+use unsnarl::untangle::flip::style_at;
 
 fn made(name: &str, resolution: usize, cut: Cut) -> Sample {
     samples::find(name).unwrap().make(&Recipe { resolution, cut, seed: 3 })
@@ -88,6 +89,23 @@ fn nested_tubes_come_apart_in_the_given_order_and_keep_their_size() {
     }
 }
 
+#[test]
+fn pieces_that_stand_through_each_other_part_and_keep_their_size() {
+    for (name, resolution) in [("crossing-sheets", 10), ("sleeve-through-torso", 12)] {
+        for cut in [Cut::Regular, Cut::Irregular] {
+            let sample = made(name, resolution, cut);
+            let (model, outcome) = untangle(&sample, &FixSettings::default());
+            assert!(outcome.verdict.is_clean(), "{name} {cut:?}");
+            assert_eq!(outcome.resolvers.parting, 1, "{name} {cut:?}");
+            let edges = Spread::of_edges(&model, &outcome.positions);
+            assert!(edges.p01 > 0.95 && edges.p99 < 1.05, "{name} {cut:?}: {edges:?}");
+            let moved =
+                outcome.positions.iter().zip(&sample.mesh.positions).map(|(after, before)| after.distance(*before));
+            assert!(moved.fold(0.0, f64::max) < 0.4, "{name} {cut:?} stays near");
+        }
+    }
+}
+
 /// Whether a ray meets a triangle. (Moeller and Trumbore 1997)
 fn meets_ray([a, b, c]: [DVec3; 3], from: DVec3, direction: DVec3) -> bool {
     let (u, v) = (b - a, c - a);
@@ -157,6 +175,20 @@ fn a_sleeve_is_unfolded_by_default_and_folded_out_when_asked() {
     };
     let outside = flap.iter().filter(outside).count();
     assert!(10 * outside >= 9 * flap.len(), "{outside} of {} vertices of the hem lie outside", flap.len());
+}
+
+#[test]
+fn a_style_that_is_given_beside_a_crease_counts() {
+    let sample = made("lapel", 10, Cut::Regular);
+    let CreasePath::Edges(edges) = &sample.description.creases[0].path else { panic!("the crease is edges") };
+    let crease = edges[0][0] as usize;
+    let garment = garment(&sample);
+    let mut styles = FoldStyle::chart(&garment);
+    for vertex in garment.topology.ring(VertexId::new(crease)) {
+        assert_eq!(style_at(&styles, vertex), FoldStyle::Crease, "near a crease, whatever the label says");
+        styles[vertex.index()] = Some(FoldStyle::FoldOut);
+        assert_eq!(style_at(&styles, vertex), FoldStyle::FoldOut);
+    }
 }
 
 #[test]

@@ -102,7 +102,7 @@ impl Untangling {
     }
 
     /// Which vertices of cloth measures may move.
-    fn free(&self) -> Vec<bool> {
+    pub(super) fn free(&self) -> Vec<bool> {
         let mut free = vec![true; self.state.positions.len()];
         for vertex in self.model.pins.iter().chain(self.holds.iter().map(|(vertex, _)| vertex)) {
             free[vertex.index()] = false;
@@ -111,7 +111,7 @@ impl Untangling {
     }
 
     /// How long contours between different pieces of cloth are, in segments.
-    fn segments_between_pieces(&self, tangle: &Tangle) -> usize {
+    pub(super) fn segments_between_pieces(&self, tangle: &Tangle) -> usize {
         let topology = self.assembly.topology();
         let piece = |triangle: TriangleId| {
             let first = topology.triangle(triangle)[0];
@@ -126,7 +126,7 @@ impl Untangling {
     }
 
     /// Takes over positions that a measure found; what moved, and the rings around it, may move from then on.
-    fn move_to(&mut self, positions: &[DVec3]) {
+    pub(super) fn move_to(&mut self, positions: &[DVec3]) {
         for (vertex, place) in self.state.positions.iter_mut().enumerate() {
             self.active[vertex] |= *place != positions[vertex];
             *place = positions[vertex];
@@ -137,13 +137,16 @@ impl Untangling {
         self.grow_active_by_rings();
     }
 
-    pub(super) fn strengthen(&mut self) -> Advance {
+    pub(super) fn strengthen(&mut self, tangle: &Tangle) -> Advance {
+        if self.settings.method == FixMethod::Auto && self.part(tangle) {
+            return Advance::LookAgain;
+        }
         self.strength += 1;
         let (method, is_early) = (self.settings.method, self.strength <= MOST_RETREATS);
         match method {
             FixMethod::Off | FixMethod::Esef => Advance::GaveUp,
             FixMethod::Auto | FixMethod::Retreat => {
-                if is_early && self.retreat() {
+                if (is_early && self.retreat()) || self.lay_out_tangled(tangle) {
                     Advance::LookAgain
                 } else {
                     Advance::GaveUp

@@ -8,6 +8,7 @@
 //! that is clean comes back unchanged.
 //! Does not: promise success. What is left is in the outcome, and the positions are the best that were seen.
 
+mod anew;
 mod classic;
 mod home;
 mod measures;
@@ -97,6 +98,10 @@ pub struct ResolverCounts {
     pub body_push: usize,
     /// Rounds of putting pieces that cross each other in order.
     pub layering: usize,
+    /// Times that pieces were moved apart as wholes, to come back with contact on.
+    pub parting: usize,
+    /// Pieces that were laid flat as they are at rest, to come back with contact on.
+    pub laying_out: usize,
     /// Retreats: cloth smoothed until clean, to grow back with contact on.
     pub retreat: usize,
 }

@@ -3,6 +3,7 @@
 //! A step shortens rest shapes, proposes a motion and lets contact decide. Between steps, [`Untangling::judge`] moves cloth
 //! out of bodies, separates what touches, watches for progress and takes stronger measures where there is none.
 
+use super::home::{Journey, WayHome};
 use super::measures::Order;
 use super::watch::{Advance, Watch};
 use super::{FixMethod, FixSettings, FixStage, Observe, Outcome, Patient, ResolverCounts, Stop, home, sizes};
@@ -49,7 +50,17 @@ pub struct Untangling {
     pub(super) first_positions: Vec<DVec3>,
     calm_steps: usize,
     /// Where vertices belong that were in order at first.
-    homes: Vec<Option<DVec3>>,
+    pub(super) homes: Vec<Option<DVec3>>,
+    /// Parted cloth on its way home.
+    way_home: Option<WayHome>,
+    /// Whether pieces have been parted.
+    pub(super) is_parted: bool,
+    /// Whether pieces have been laid flat.
+    pub(super) is_laid_out: bool,
+    /// Clean but strained cloth, before it was laid flat.
+    pub(super) strained: Option<Vec<DVec3>>,
+    /// Where cloth was before anything was done.
+    pub(super) input_positions: Vec<DVec3>,
     pub(super) bodies: BodyPush,
     pub(super) body_pushes: usize,
     /// What came of the last try to put pieces in order.
@@ -81,6 +92,7 @@ impl Untangling {
             local_size,
             active: vec![false; state.positions.len()],
             first_positions: state.positions.clone(),
+            input_positions: state.positions.clone(),
             model,
             state,
             holds: Vec::new(),
@@ -98,6 +110,10 @@ impl Untangling {
             watch: Watch::default(),
             calm_steps: 0,
             homes: Vec::new(),
+            way_home: None,
+            is_parted: false,
+            is_laid_out: false,
+            strained: None,
             bodies,
             body_pushes: 0,
             order: Order::Untried,
@@ -134,8 +150,8 @@ impl Untangling {
 
     /// As [`Untangling::step`]; `observe` hears of every stage as it ends.
     pub fn step_observed(&mut self, tangle: &Tangle, observe: Observe) {
-        if self.steps == 0 {
-            self.homes = home::homes(&self.model, &self.assembly, tangle, &self.state.positions);
+        if self.steps == 0 && !self.is_parted {
+            self.settle(tangle);
         }
         self.red_history.push(tangle.colours.red_vertices.len());
         self.grow_active(tangle);
@@ -158,7 +174,8 @@ impl Untangling {
         let mut rules = ColourRules::from_colours(self.assembly.topology(), &tangle.colours, separation);
         rules.omit(self.assembly.topology(), &tear.omitted);
         rules.keep_usual_from(self.state.positions.len());
-        let guidance = home::guidance(&self.homes, &self.model.masses, &self.state.positions, self.homing());
+        let places = (self.state.positions.as_slice(), self.local_size.as_slice());
+        let guidance = home::guidance(&self.homes, &self.model.masses, places, self.homing());
         observe(FixStage::Untangle, &self.state.positions);
         self.advance(&Remedy { rules, guidance, ..Remedy::default() }, observe);
     }
@@ -167,14 +184,41 @@ impl Untangling {
     fn flatten_folds(&mut self, tear: &Tear) {
         for (loop_vertex, hinges) in &tear.folds {
             let is_own = loop_vertex.index() < self.state.positions.len();
-            if is_own && style_at(&self.model, &self.settings.styles, *loop_vertex) == FoldStyle::Unfold {
+            if is_own && style_at(&self.settings.styles, *loop_vertex) == FoldStyle::Unfold {
                 hinges.iter().for_each(|&hinge| self.state.rest_angles[hinge] = 0.0);
             }
         }
     }
 
-    /// How strongly cloth is drawn home in this step, N/m per kilogram: strongly when it has just become clean, and less
-    /// with every step.
+    /// Where cloth is now is its home, for all that is in order.
+    pub(super) fn settle(&mut self, tangle: &Tangle) {
+        self.homes = home::homes(&self.model, &self.assembly, tangle, &self.state.positions);
+    }
+
+    /// Whether parted cloth is still on its way home.
+    fn is_coming_home(&mut self) -> bool {
+        let longest: Vec<f64> = self.local_size.iter().map(|size| self.settings.largest_move * size).collect();
+        self.way_home = self.way_home.and_then(|way| self.journey(&longest).go_on(way));
+        self.way_home.is_some()
+    }
+
+    /// Parted cloth sets out for its home.
+    pub(super) fn set_out(&mut self) {
+        self.way_home = Some(self.journey(&[]).begin());
+    }
+
+    fn journey<'a>(&'a self, longest_moves: &'a [f64]) -> Journey<'a> {
+        Journey {
+            model: &self.model,
+            homes: &self.homes,
+            rest_angles: &self.state.rest_angles,
+            positions: &self.state.positions,
+            longest_moves,
+        }
+    }
+
+    /// How strongly cloth is drawn home in this step, N/m per kilogram: strongly when it has just become clean or is on its
+    /// way back, and less with every step from then on.
     fn homing(&self) -> f64 {
         const DECAY: f64 = 0.7;
         let share = if self.calm_steps == 0 { 0.0 } else { DECAY.powi(self.calm_steps as i32) };
@@ -223,21 +267,26 @@ impl Untangling {
         if !self.settings.method.is_classic() && self.push_out_of_bodies(tangle) {
             return Advance::LookAgain;
         }
-        if self.put_in_order(tangle) || self.flip_folds(tangle) {
+        if self.put_in_order(tangle) || self.part_at_large(tangle) || self.flip_folds(tangle) {
             return Advance::LookAgain;
         }
         if self.is_done(tangle) {
             if self.separate_touching() {
                 return Advance::LookAgain;
             }
-            self.calm_steps += 1;
+            self.calm_steps = if self.is_coming_home() { 1 } else { self.calm_steps + 1 };
             let is_still = self.calm_steps > HOMING_STEPS && self.last_move < self.settings.stillness;
             let most = match self.phase {
                 Phase::Untangling => self.settings.relaxation_steps,
                 Phase::GrowingBack => self.settings.growth_steps,
             };
             let untouched = self.steps == 0 && !self.active.contains(&true);
-            return if untouched || is_still || self.calm_steps > most { Advance::Done } else { Advance::Step };
+            let is_over = untouched || is_still || self.calm_steps > most;
+            return match is_over {
+                false => Advance::Step,
+                true if self.lay_out_strained() => Advance::LookAgain,
+                true => Advance::Done,
+            };
         }
         self.calm_steps = 0;
         let positions = self.all_positions();
@@ -249,7 +298,7 @@ impl Untangling {
             return Advance::Step;
         }
         self.watch.wait_again();
-        self.strengthen()
+        self.strengthen(tangle)
     }
 
     /// Forgets what was seen so far: cloth has been moved from outside.
@@ -259,14 +308,23 @@ impl Untangling {
         self.body_pushes = 0;
         self.order = Order::Untried;
         self.homes.clear();
+        self.way_home = None;
+        self.is_parted = false;
+        self.is_laid_out = false;
+        self.strained = None;
+        self.input_positions.copy_from_slice(&self.state.positions);
         self.flips = 0;
         self.touching_rounds = 0;
     }
 
     /// The exact check of where things are, and the account of what was done. Where the last state still crosses, the
-    /// best one counts.
+    /// best one counts; where it is more strained than one that was clean before, that one.
     pub fn finish(mut self) -> Outcome {
-        if let Some(best) = self.watch.best().cloned()
+        if let Some(before) = self.strained.take()
+            && (!self.analyze().is_empty() || self.strain(&before) < self.strain(&self.state.positions))
+        {
+            self.state.positions = before;
+        } else if let Some(best) = self.watch.best().cloned()
             && best.red_triangles < self.analyze().colours.red_triangles.len()
         {
             self.state.positions = best.cloth;

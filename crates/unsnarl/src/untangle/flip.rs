@@ -20,8 +20,6 @@ use unsnarl_geometry::{DVec3, TriangleId, VertexId};
 
 /// Hinges bent more than this belong to a fold, radians.
 const BENT: f64 = 0.5;
-/// Rings around a loop vertex in which a style is looked for.
-const STYLE_RINGS: usize = 3;
 
 /// A fold with its flap and what the flap lies on.
 struct Fold {
@@ -47,26 +45,9 @@ pub struct FlipReport {
     pub rest_angles: Vec<(usize, f64)>,
 }
 
-/// The style of a contour whose loop vertex is given: that of the nearest vertex that has one, a crease first.
-pub fn style_at(model: &Model, styles: &[Option<FoldStyle>], start: VertexId) -> FoldStyle {
-    let style_at = |vertex: &VertexId| styles.get(vertex.index()).copied().flatten();
-    let mut reached = vec![start];
-    let mut first = 0;
-    let mut found = style_at(&start);
-    for _ in 0..STYLE_RINGS {
-        let ring: Vec<VertexId> = reached[first..].iter().flat_map(|&vertex| model.topology.ring(vertex)).collect();
-        first = reached.len();
-        for vertex in ring {
-            if !reached.contains(&vertex) {
-                reached.push(vertex);
-            }
-        }
-        let around: Vec<FoldStyle> = reached[first..].iter().filter_map(style_at).collect();
-        if found.is_none() || (found == Some(FoldStyle::FoldOut) && around.contains(&FoldStyle::Crease)) {
-            found = around.iter().copied().find(|&style| style == FoldStyle::Crease).or(around.first().copied());
-        }
-    }
-    found.unwrap_or(FoldStyle::Unfold)
+/// The style of a contour whose loop vertex is given.
+pub fn style_at(styles: &[Option<FoldStyle>], loop_vertex: VertexId) -> FoldStyle {
+    styles.get(loop_vertex.index()).copied().flatten().unwrap_or(FoldStyle::Unfold)
 }
 
 /// Turns every fold that is to stay folded and bites into itself.
@@ -117,7 +98,7 @@ fn folds(
     for tangled in tangle.contours.iter().filter(|tangled| tangled.kind == ContourKind::Bli) {
         let is_cloth = |vertex: &VertexId| vertex.index() < model.topology.vertex_count();
         let Some(loop_vertex) = tangled.contour.loop_vertices().find(is_cloth) else { continue };
-        let style = style_at(model, styles, loop_vertex);
+        let style = style_at(styles, loop_vertex);
         if style == FoldStyle::Unfold {
             continue;
         }

@@ -9,6 +9,7 @@
 //! Does not: act on a piece that crosses itself, nor where pieces do not lie on each other but stand through each other.
 
 use super::ordering::{Look, Ordering, Overlap, Piece, connected};
+use super::parting::{component_of, crossing_components};
 use crate::analysis::Tangle;
 use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_geometry::{DVec3, Topology, TriangleId, VertexId};
@@ -20,7 +21,7 @@ use unsnarl_geometry::{DVec3, Topology, TriangleId, VertexId};
 pub fn put_in_order(ordering: &Ordering, layers: &[i32], tangle: &Tangle, positions: &mut [DVec3]) -> usize {
     let topology = ordering.topology;
     let layer_of = |vertex: VertexId| layers.get(vertex.index()).copied().unwrap_or(0);
-    let crossing = crossing_components(ordering, tangle);
+    let crossing = crossing_components(topology, ordering.free.len(), tangle);
     let mut components: Vec<usize> = crossing.iter().flatten().copied().collect();
     components.sort_unstable();
     components.dedup();
@@ -60,28 +61,6 @@ enum Order {
     Given,
     /// Most of the vertices.
     Majority,
-}
-
-fn component_of(topology: &Topology, triangle: TriangleId) -> usize {
-    topology.component(topology.triangle(triangle)[0])
-}
-
-/// Pairs of different components of cloth that cross, sorted.
-fn crossing_components(ordering: &Ordering, tangle: &Tangle) -> Vec<[usize; 2]> {
-    let topology = ordering.topology;
-    let is_cloth = |triangle: TriangleId| topology.triangle(triangle)[0].index() < ordering.free.len();
-    let mut pairs: Vec<[usize; 2]> = tangle
-        .contours
-        .iter()
-        .map(|tangled| tangled.contour.segments[0])
-        .filter(|pair| pair.iter().all(|&triangle| is_cloth(triangle)))
-        .map(|pair| pair.map(|triangle| component_of(topology, triangle)))
-        .filter(|[a, b]| a != b)
-        .map(|[a, b]| [a.min(b), a.max(b)])
-        .collect();
-    pairs.sort_unstable();
-    pairs.dedup();
-    pairs
 }
 
 /// Corners of the triangles along which two components cross, sorted.

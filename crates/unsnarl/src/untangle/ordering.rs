@@ -75,6 +75,9 @@ impl Look {
 const REACH: f64 = 4.0;
 /// Rounds of pushing before displacements are smoothed.
 const ROUNDS: usize = 60;
+/// Rounds are given up when pushes have not become less by this factor for as many rounds as this.
+const LESS: f64 = 0.95;
+const PATIENCE: usize = 12;
 
 impl Piece {
     /// A piece of the given triangles, sorted; `None` where they are no surface.
@@ -123,9 +126,10 @@ impl Ordering<'_> {
         rounds
     }
 
-    /// Rounds of pushes until nothing is on the wrong side.
+    /// Rounds of pushes until nothing is on the wrong side, or until they no longer become less.
     fn push(&self, pieces: &mut [Piece], overlaps: &[Overlap], positions: &mut [DVec3]) -> usize {
         let mut memory = Workspace::default();
+        let (mut least, mut least_round) = (f64::INFINITY, 0);
         for round in 0..ROUNDS {
             for piece in pieces.iter_mut() {
                 piece.surface.place(piece.vertices.iter().map(|vertex| positions[vertex.index()]).collect());
@@ -139,6 +143,12 @@ impl Ordering<'_> {
                     return round;
                 }
                 pushes.extend(of_holes);
+            }
+            let total: f64 = pushes.iter().map(|push| push.1.length()).sum();
+            if total < LESS * least {
+                (least, least_round) = (total, round);
+            } else if round > least_round + PATIENCE {
+                return round;
             }
             for (vertex, step) in mean_pushes(pushes) {
                 if self.free.get(vertex) == Some(&true) {

@@ -9,6 +9,10 @@
 
 use crate::scene::garment::Garment;
 use std::str::FromStr;
+use unsnarl_geometry::VertexId;
+
+/// Rings around a crease in which a fold is the crease's.
+const CREASE_RINGS: usize = 3;
 
 /// What becomes of a fold that bites into itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -43,7 +47,8 @@ impl FoldStyle {
         is_worn_folded.then_some(Self::FoldOut)
     }
 
-    /// The decision chart: the style of every vertex of a garment, `None` where its design says nothing.
+    /// The decision chart: the style of every vertex of a garment, `None` where its design says nothing. A crease counts
+    /// within some rings, before labels.
     pub fn chart(garment: &Garment) -> Vec<Option<Self>> {
         let mut styles = vec![None; garment.topology.vertex_count()];
         for (triangle, corners) in garment.topology.triangles().iter().enumerate() {
@@ -52,10 +57,14 @@ impl FoldStyle {
                 corners.iter().for_each(|corner| styles[corner.index()] = Some(style));
             }
         }
-        for crease in &garment.creases {
-            for end in garment.topology.edge(crease.edge) {
-                styles[end.index()] = Some(Self::Crease);
-            }
+        let mut front: Vec<VertexId> =
+            garment.creases.iter().flat_map(|crease| garment.topology.edge(crease.edge)).collect();
+        for _ in 0..=CREASE_RINGS {
+            front.sort_unstable();
+            front.dedup();
+            front.retain(|vertex| styles[vertex.index()] != Some(Self::Crease));
+            front.iter().for_each(|vertex| styles[vertex.index()] = Some(Self::Crease));
+            front = front.iter().flat_map(|&vertex| garment.topology.ring(vertex)).collect();
         }
         styles
     }

@@ -1,0 +1,147 @@
+//! The bars of untangling, one command:
+//! `cargo run --release -p unsnarl-benches --bin fix -- [types|exploded|folds|real|hard]... [--long] [--only NAME] [--seconds S] [--seeds N]`.
+//!
+//! `types`: the seven types, cut regularly and irregularly, 4 resolutions, 10 seeds (100 with `--long`). `exploded`:
+//! handkerchiefs of 392 triangles, thrown whole and centrally, 100 seeds, and of 1,568, 20 seeds (1,000 with `--long`). `folds`:
+//! collar, lapel, sleeve and skirt. `real`: garments of `../shared/data`. `hard`: tangles on which local methods stall, two
+//! resolutions, both cuts. Printed: how many came out clean, median of steps, whether red ever grew, the worst 1st and
+//! 99th percentile of edge length over rest, time. A trial may take `S` seconds, 60 unless told.
+
+mod subject;
+mod trial;
+
+use std::path::Path;
+use subject::Subject;
+use trial::{Trial, print_row};
+use unsnarl::samples::{self, Cut, Recipe};
+
+struct Options {
+    suites: Vec<String>,
+    is_long: bool,
+    only: String,
+    seconds: f64,
+    seeds: Option<u64>,
+}
+
+type Suite = fn(&Options);
+
+const CUTS: [(Cut, &str); 2] = [(Cut::Regular, "regular"), (Cut::Irregular, "irregular")];
+
+fn main() {
+    let options = options();
+    let suites: [(&str, Suite); 5] =
+        [("types", types), ("exploded", exploded), ("folds", folds), ("real", real), ("hard", hard)];
+    for (name, run) in suites {
+        if options.suites.is_empty() || options.suites.iter().any(|suite| suite == name) {
+            run(&options);
+        }
+    }
+}
+
+fn options() -> Options {
+    let mut options = Options { suites: Vec::new(), is_long: false, only: String::new(), seconds: 60.0, seeds: None };
+    let mut arguments = std::env::args().skip(1);
+    while let Some(argument) = arguments.next() {
+        let mut value = || arguments.next().expect("an option has a value");
+        match argument.as_str() {
+            "--long" => options.is_long = true,
+            "--only" => options.only = value(),
+            "--seconds" => options.seconds = value().parse().expect("--seconds has a number"),
+            "--seeds" => options.seeds = Some(value().parse().expect("--seeds has a number")),
+            _ => options.suites.push(argument),
+        }
+    }
+    options
+}
+
+/// Untangles a made case with several seeds and prints a row.
+fn row(options: &Options, (name, resolution): (&str, usize), (cut, cut_name): (Cut, &str), seeds: u64) {
+    let label = format!("{name} {resolution} {cut_name}");
+    if !label.contains(&options.only) {
+        return;
+    }
+    let case = samples::find(name).expect("the case is there");
+    let trial = |seed| {
+        let subject = Subject::made(case, &Recipe { resolution, cut, seed });
+        Trial::run(format!("{label} seed {seed}"), subject, options.seconds)
+    };
+    let trials: Vec<Trial> = (0..options.seeds.unwrap_or(seeds)).map(trial).collect();
+    print_row(&label, &trials);
+}
+
+fn types(options: &Options) {
+    for name in ["closed", "eight", "cross", "ll", "bbii", "bibi", "bli"] {
+        for cut in CUTS {
+            for resolution in [10, 14, 20, 28] {
+                row(options, (name, resolution), cut, if options.is_long { 100 } else { 10 });
+            }
+        }
+    }
+}
+
+fn exploded(options: &Options) {
+    for (name, resolution, seeds) in [
+        ("exploded-central", 14, 100),
+        ("exploded-whole", 14, 100),
+        ("exploded-central", 28, 20),
+        ("exploded-whole", 28, 20),
+    ] {
+        row(options, (name, resolution), CUTS[0], if options.is_long { 1000 } else { seeds });
+    }
+}
+
+fn folds(options: &Options) {
+    for name in ["collar", "lapel", "sleeve", "skirt"] {
+        let case = samples::find(name).expect("the case is there");
+        CUTS.into_iter().for_each(|cut| row(options, (name, case.default_resolution), cut, 3));
+    }
+}
+
+fn hard(options: &Options) {
+    let names =
+        ["wavy-sheets", "crossing-sheets", "sleeve-through-torso", "nested-tubes", "scrunched-sheet", "spiral-roll"];
+    for name in names {
+        let usual = samples::find(name).expect("the case is there").default_resolution;
+        for resolution in [usual, usual * 3 / 2] {
+            for (cut, cut_name) in CUTS {
+                for seed in 0..options.seeds.unwrap_or(1) {
+                    let label = format!("{name} {resolution} {cut_name} {seed}");
+                    if label.contains(&options.only) {
+                        let case = samples::find(name).expect("the case is there");
+                        let subject = Subject::made(case, &Recipe { resolution, cut, seed });
+                        println!("{}", Trial::run(label, subject, options.seconds).line());
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn real(options: &Options) {
+    let data = Path::new("../shared/data");
+    let cloth = data.join("diffcloth_mit");
+    let suits = data.join("character_cc0/clothes_fitted");
+    let (body, rest) = (data.join("character_cc0/body_rest.obj"), cloth.join("tshirt1900.obj"));
+    let mut trials = vec![
+        (cloth.join("tshirt1900-folding-biFolded.obj"), vec![], Some(rest.as_path())),
+        (cloth.join("dress-v5k-f10k.obj"), vec![], None),
+    ];
+    for suit in
+        ["female_casualsuit01", "female_sportsuit01", "male_casualsuit02", "male_casualsuit04", "male_casualsuit05"]
+    {
+        let path = suits.join(format!("{suit}.obj"));
+        trials.push((path.clone(), vec![], None));
+        trials.push((path, vec![body.as_path()], None));
+    }
+    for (path, bodies, rest) in trials {
+        let stem = path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
+        let label = if bodies.is_empty() { stem } else { format!("{stem} with body") };
+        if !label.contains(&options.only) {
+            continue;
+        }
+        match Subject::read(&path, &bodies, rest) {
+            Ok(subject) => println!("{}", Trial::run(label, subject, options.seconds).line()),
+            Err(reason) => println!("{label}: not run: {reason}"),
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! What is untangled: made cases with their layers, styles and creases, and real garments with their bodies.
+
+use std::path::Path;
+use unsnarl::analysis::{Assembly, PartKind};
+use unsnarl::fix::{FixSettings, FoldStyle, Patient};
+use unsnarl::model::{Cloth, Model, Rest, RestAngles};
+use unsnarl::rest_shape::RestShape;
+use unsnarl::samples::{Case, Family, Recipe};
+use unsnarl::scene::garment::{Garment, GarmentInput, TriangleGroups};
+use unsnarl_geometry::{DVec3, TriMesh};
+use unsnarl_io::garment_file;
+use unsnarl_io::mesh::{self, MeshFile, ReadOptions};
+
+/// A tangled garment, ready to be untangled as the command would.
+pub struct Subject {
+    /// Cloth, bodies and their state.
+    pub patient: Patient,
+    /// With layers and styles.
+    pub settings: FixSettings,
+}
+
+impl Subject {
+    /// A made case. Exploded handkerchiefs are flat at rest, all others keep the angles that they are made with.
+    pub fn made(case: &Case, recipe: &Recipe) -> Self {
+        let sample = case.make(recipe);
+        let names: Vec<String> = sample.parts.iter().map(|part| part.name.clone()).collect();
+        let groups = TriangleGroups { names: &names, of_triangle: &sample.part_of_triangle() };
+        let input = GarmentInput { groups, ..GarmentInput::new(&sample.mesh, Some(&sample.uv)) };
+        let garment = Garment::build(&input, &sample.description).expect("samples are sound");
+        let mut layers = vec![0; sample.mesh.positions.len()];
+        for part in &sample.parts {
+            for corner in sample.mesh.triangles[part.triangles.clone()].iter().flatten() {
+                layers[*corner as usize] = part.layer.map_or(0, |layer| layer as i32);
+            }
+        }
+        let angles = match case.family {
+            Family::Exploded => RestAngles::Flat,
+            _ => RestAngles::AsLoaded,
+        };
+        let mut subject = Self::of_garment((case.name, &sample.mesh), &garment, angles, &[]);
+        subject.settings.layers = layers;
+        subject
+    }
+
+    /// A garment from a file, with bodies and, if it is not its own, the mesh that it is at rest.
+    pub fn read(garment: &Path, bodies: &[&Path], rest: Option<&Path>) -> Result<Self, String> {
+        let file = read(garment)?;
+        let mut built = garment_file::build_garment(garment, &file).map_err(|error| error.to_string())?;
+        if let Some(rest) = rest {
+            let rest = read(rest)?.mesh;
+            let shape =
+                |corners: &[u32; 3]| RestShape::from_world(corners.map(|corner| rest.positions[corner as usize]));
+            built.rest_shapes = rest.triangles.iter().map(shape).collect();
+        }
+        let bodies: Vec<TriMesh> =
+            bodies.iter().map(|body| read(body).map(|file| file.mesh)).collect::<Result<_, String>>()?;
+        let name = garment.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+        Ok(Self::of_garment((&name, &file.mesh), &built, RestAngles::AsLoaded, &bodies))
+    }
+
+    fn of_garment(
+        (name, mesh): (&str, &TriMesh),
+        garment: &Garment,
+        rest_angles: RestAngles,
+        bodies: &[TriMesh],
+    ) -> Self {
+        let mut cloth = Cloth::new(name, mesh.clone());
+        cloth.rest = Rest::Shapes(garment.rest_shapes.clone());
+        cloth.rest_angles = rest_angles;
+        cloth.pins = garment.pins.clone();
+        let (model, mut state) = Model::build(&[cloth]).expect("the garment is sound");
+        for crease in &garment.creases {
+            if let Some(hinge) = model.hinge_at(crease.edge) {
+                state.rest_angles[hinge] = crease.rest_angle;
+            }
+        }
+        let part = |mesh: &TriMesh, kind| (name.to_owned(), kind, mesh.positions.len(), mesh.triangles.clone());
+        let parts: Vec<_> = std::iter::once(part(mesh, PartKind::Cloth))
+            .chain(bodies.iter().map(|body| part(body, PartKind::Body)))
+            .collect();
+        let parts =
+            parts.iter().map(|(name, kind, count, triangles)| (name.clone(), *kind, *count, triangles.as_slice()));
+        let assembly = Assembly::new(parts).expect("the garment is sound");
+        let body_positions: Vec<DVec3> = bodies.iter().flat_map(|body| body.positions.iter().copied()).collect();
+        let settings = FixSettings {
+            styles: FoldStyle::chart(garment),
+            layers: vec![0; mesh.positions.len()],
+            ..FixSettings::default()
+        };
+        Self { patient: Patient { model, state, assembly, body_positions }, settings }
+    }
+}
+
+fn read(path: &Path) -> Result<MeshFile, String> {
+    mesh::read(path, &ReadOptions::default()).map_err(|error| error.to_string())
+}

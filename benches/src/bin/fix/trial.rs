@@ -1,0 +1,116 @@
+//! One untangling, measured; and a row that sums up several.
+
+use crate::subject::Subject;
+use std::sync::Arc;
+use std::time::Instant;
+use unsnarl::fix::report::Spread;
+use unsnarl::fix::{self, Continue};
+
+/// What came of one untangling.
+pub struct Trial {
+    /// What it was: the seed, usually.
+    pub name: String,
+    /// Pairs of triangles that still meet.
+    pub pairs_left: usize,
+    pub steps: usize,
+    /// Steps after which more vertices were red than before.
+    pub growths: usize,
+    /// Edge lengths over their rest.
+    pub edges: Spread,
+    /// Largest stretch of triangles, and the same in the input.
+    pub stretch: Spread,
+    pub stretch_before: Spread,
+    pub moved_vertices: usize,
+    pub vertex_count: usize,
+    pub seconds: f64,
+    /// Resolvers other than edge shortening and tearing that acted.
+    pub measures: String,
+}
+
+impl Trial {
+    /// Untangles for at most so many seconds.
+    pub fn run(name: String, subject: Subject, most_seconds: f64) -> Self {
+        let Subject { patient, settings } = subject;
+        let model = patient.model.clone();
+        let before = patient.state.positions.clone();
+        let start = Instant::now();
+        let is_late = move || start.elapsed().as_secs_f64() > most_seconds;
+        let outcome = fix::untangle_unless(patient, &settings, Arc::new(is_late), &mut |_| {
+            if is_late() { Continue::No } else { Continue::Yes }
+        });
+        let resolvers = &outcome.resolvers;
+        let measures = [
+            ("bodies", resolvers.body_push),
+            ("layering", resolvers.layering),
+            ("flips", resolvers.regional_flip + resolvers.crease_flip),
+            ("parting", resolvers.parting),
+            ("laid flat", resolvers.laying_out),
+            ("retreat", resolvers.retreat),
+        ];
+        let acted = measures.iter().filter(|(_, count)| *count > 0).map(|(name, count)| format!("{name} {count}"));
+        Self {
+            name,
+            pairs_left: outcome.verdict.pairs.len(),
+            steps: outcome.steps,
+            growths: outcome.red_history.windows(2).filter(|pair| pair[1] > pair[0]).count(),
+            edges: Spread::of_edges(&model, &outcome.positions),
+            stretch: Spread::of_stretch(&model, &outcome.positions),
+            stretch_before: Spread::of_stretch(&model, &before),
+            moved_vertices: outcome.positions.iter().zip(&before).filter(|(after, before)| after != before).count(),
+            vertex_count: before.len(),
+            seconds: start.elapsed().as_secs_f64(),
+            measures: acted.collect::<Vec<_>>().join(", "),
+        }
+    }
+
+    pub fn is_clean(&self) -> bool {
+        self.pairs_left == 0
+    }
+
+    /// One line about this trial alone.
+    pub fn line(&self) -> String {
+        format!(
+            "{:<34} {:<8} {:>4} steps {:>6.1} s  edges {:.3} {:.3}  stretch p99 {:.3} (input {:.3})  moved {} of {}  {}",
+            self.name,
+            if self.is_clean() { "clean".to_owned() } else { format!("LEFT {}", self.pairs_left) },
+            self.steps,
+            self.seconds,
+            self.edges.p01,
+            self.edges.p99,
+            self.stretch.p99,
+            self.stretch_before.p99,
+            self.moved_vertices,
+            self.vertex_count,
+            self.measures
+        )
+    }
+}
+
+/// One line about several trials of a case, and one about each that did not come out clean.
+pub fn print_row(name: &str, trials: &[Trial]) {
+    let clean = trials.iter().filter(|trial| trial.is_clean()).count();
+    let grew = trials.iter().filter(|trial| trial.growths > 0).count();
+    let growths: usize = trials.iter().map(|trial| trial.growths).sum();
+    let steps: usize = trials.iter().map(|trial| trial.steps).sum();
+    let extreme = |of: fn(&Trial) -> f64, pick: fn(f64, f64) -> f64| {
+        trials.iter().filter(|trial| trial.is_clean()).map(of).reduce(pick).unwrap_or(f64::NAN)
+    };
+    println!(
+        "{name:<34} clean {clean} of {}  steps {}  red grew in {grew} runs, {growths} of {steps} steps  edges {:.3} to {:.3}  {:.2} s, at most {:.1}",
+        trials.len(),
+        median(trials.iter().map(|trial| trial.steps as f64)),
+        extreme(|trial| trial.edges.p01, f64::min),
+        extreme(|trial| trial.edges.p99, f64::max),
+        median(trials.iter().map(|trial| trial.seconds)),
+        trials.iter().map(|trial| trial.seconds).fold(0.0, f64::max),
+    );
+    for trial in trials.iter().filter(|trial| !trial.is_clean()) {
+        println!("  not clean: {}", trial.line());
+    }
+}
+
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_unstable_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+}

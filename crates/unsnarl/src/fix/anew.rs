@@ -1,0 +1,131 @@
+//! Measures that take whole pieces of cloth away from where they tangle, to come home with contact on: pieces are parted, or
+//! laid flat as they are at rest.
+//!
+//! They are for what no local method undoes: pieces that stand through each other, cloth that was smoothed and did not grow
+//! back to its size. What was clean but strained is kept, and the less strained of the two counts in the end.
+
+use super::report::Spread;
+use super::{FixMethod, Untangling};
+use crate::analysis::Tangle;
+use crate::untangle::layout::lay_flat;
+use crate::untangle::parting::{self, Parting};
+use unsnarl_geometry::{DVec3, VertexId};
+
+/// Edges between these shares of their rest length, but for one in a hundred on either side, are not strained.
+const UNSTRAINED: [f64; 2] = [0.9, 1.1];
+
+impl Untangling {
+    /// Parts pieces that stand through each other so far that a good share of one is on the wrong side.
+    pub(super) fn part_at_large(&mut self, tangle: &Tangle) -> bool {
+        const LARGE: f64 = 0.15;
+        if self.settings.method != FixMethod::Auto || self.is_parted || self.segments_between_pieces(tangle) == 0 {
+            return false;
+        }
+        let topology = self.assembly.topology();
+        let mut counts = vec![[0, 0]; topology.component_count()];
+        (0..self.state.positions.len()).for_each(|vertex| counts[topology.component(VertexId::new(vertex))][0] += 1);
+        tangle.colours.red_vertices.iter().for_each(|&vertex| counts[topology.component(vertex)][1] += 1);
+        let crossing = parting::crossing_components(topology, self.state.positions.len(), tangle);
+        let is_large = |component: &usize| counts[*component][1] as f64 > LARGE * counts[*component][0] as f64;
+        crossing.iter().flatten().any(is_large) && self.part(tangle)
+    }
+
+    /// Moves pieces that cross each other apart as they are, to come home once everything is clean; `false` if none do, if
+    /// there is no way, or if it has been done.
+    pub(super) fn part(&mut self, tangle: &Tangle) -> bool {
+        const GAP: f64 = 0.5;
+        if self.is_parted {
+            return false;
+        }
+        self.is_parted = true;
+        let size = self.local_size[..self.state.positions.len()].iter().sum::<f64>() / self.active.len() as f64;
+        let free = self.free();
+        let layers = &self.settings.layers;
+        let parting = Parting { assembly: &self.assembly, free: &free, layers, gap: GAP * size };
+        let Some(places) = parting.part(tangle, &self.all_positions()) else { return false };
+        if self.steps == 0 {
+            self.settle(tangle);
+        }
+        self.resolvers.parting += 1;
+        self.send_home_from(&places);
+        true
+    }
+
+    /// Lays pieces flat that came out clean but strained, once; `false` if there are none that can be.
+    pub(super) fn lay_out_strained(&mut self) -> bool {
+        let takes_part = matches!(self.settings.method, FixMethod::Auto | FixMethod::Retreat);
+        if !takes_part || self.strained.is_some() || !self.is_strained() {
+            return false;
+        }
+        let topology = &self.model.topology;
+        let mut counts = vec![[0, 0]; topology.component_count()];
+        for (vertex, place) in self.state.positions.iter().enumerate() {
+            let count = &mut counts[topology.component(VertexId::new(vertex))];
+            count[0] += 1;
+            count[1] += usize::from(*place != self.input_positions[vertex]);
+        }
+        let has_moved = |component: &usize| 2 * counts[*component][1] > counts[*component][0];
+        let components: Vec<usize> = (0..counts.len()).filter(has_moved).collect();
+        self.strained = Some(self.state.positions.clone());
+        self.lay_out(&components)
+    }
+
+    /// Lays pieces flat that still cross something, once; `false` if there are none that can be.
+    pub(super) fn lay_out_tangled(&mut self, tangle: &Tangle) -> bool {
+        if self.is_laid_out {
+            return false;
+        }
+        let topology = self.assembly.topology();
+        let corners = tangle.colours.red_triangles.iter().map(|&red| topology.triangle(red)[0]);
+        let cloth = corners.filter(|vertex| vertex.index() < self.state.positions.len());
+        let mut components: Vec<usize> = cloth.map(|vertex| self.model.topology.component(vertex)).collect();
+        components.sort_unstable();
+        components.dedup();
+        self.lay_out(&components)
+    }
+
+    /// Lays pieces flat where that is possible; `false` where it is for none.
+    fn lay_out(&mut self, components: &[usize]) -> bool {
+        if self.is_laid_out {
+            return false;
+        }
+        self.is_laid_out = true;
+        let free = self.free();
+        let mut places = self.all_positions();
+        let mut count = 0;
+        for &component in components {
+            let Some(flat) = lay_flat(&self.model, component, &self.input_positions) else { continue };
+            if flat.iter().all(|(vertex, _)| free[vertex.index()]) {
+                flat.into_iter().for_each(|(vertex, place)| places[vertex.index()] = place);
+                count += 1;
+            }
+        }
+        self.resolvers.laying_out += count;
+        if count > 0 {
+            self.is_parted = false;
+            self.send_home_from(&places);
+        }
+        count > 0
+    }
+
+    /// Moves cloth away, to come home once everything is clean.
+    fn send_home_from(&mut self, places: &[DVec3]) {
+        self.pulls.clear();
+        self.move_to(places);
+        self.set_out();
+        self.watch.reset();
+    }
+
+    /// Whether cloth is stretched or compressed more than cloth should be, and more than it was.
+    fn is_strained(&self) -> bool {
+        let [now, before] =
+            [&self.state.positions, &self.input_positions].map(|positions| Spread::of_edges(&self.model, positions));
+        now.p01 < UNSTRAINED[0] || now.p99 > UNSTRAINED[1].max(before.p99)
+    }
+
+    /// How strained cloth is: the larger of how far edges are stretched and compressed, but for one in a hundred.
+    pub(super) fn strain(&self, positions: &[DVec3]) -> f64 {
+        let edges = Spread::of_edges(&self.model, positions);
+        edges.p99.max(1.0 / edges.p01.max(f64::MIN_POSITIVE))
+    }
+}
