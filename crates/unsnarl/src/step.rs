@@ -5,13 +5,13 @@
 use crate::analysis::{self, Tangle};
 use crate::bodies::{self, Moved, Obstacle, Press};
 use crate::contact::{self, CollisionMethod, ContactReport, Part, Proposal, Resolved};
-use crate::dynamics::{self, Guidance, Hold, Start};
+use crate::dynamics::{self, Guidance, Hold, Start, Support};
 use crate::geometry::ccd::Motion;
 use crate::geometry::{DVec3, VertexId};
 use crate::model::Model;
 use crate::report::StepReport;
 use crate::rest_shape::principal_stretches;
-use crate::settings::{ClothModel, Flypaper, Settings};
+use crate::settings::{Flypaper, Settings};
 use crate::simulation::World;
 use crate::state::State;
 use crate::untangle::esef::Pull;
@@ -108,6 +108,11 @@ pub fn step(
     (next, report)
 }
 
+/// Rounds in which supports that pull are dropped.
+const SUPPORT_ROUNDS: usize = 3;
+/// A support whose point ends this far above its plane, metres, pulls.
+const PULLED: f64 = 1e-9;
+
 /// What a proposal of the step is made from.
 struct Trial<'a> {
     world: &'a World,
@@ -137,9 +142,9 @@ impl Trial<'_> {
         let settings = &self.settings.dynamics;
         let mut proposed = dynamics::propose(&self.start, self.guidance, settings, &mut workspace.dynamics);
         let presses = bodies::presses(self.solids, model, self.guidance, &state.positions, &proposed.positions, step);
-        let mut holds: Vec<(VertexId, Hold)> = presses.iter().map(Press::hold).collect();
+        let holds: Vec<(VertexId, Hold)> = presses.iter().map(Press::hold).collect();
         if !holds.is_empty() {
-            self.propose_again(&holds, &mut proposed, workspace);
+            self.propose_again(&holds, &[], &mut proposed, workspace);
         }
         observe(Stage::Propose);
         let mut contacts = self.keep_out(&presses, &mut proposed);
@@ -148,13 +153,12 @@ impl Trial<'_> {
             return Outcome { proposed, contacts, collision: ContactReport::default() };
         }
         let mut resolved = self.resolve(&proposed, workspace, observe);
-        let supports = supports(&resolved, &holds);
-        if self.is_free && !supports.is_empty() && settings.model == ClothModel::BaraffWitkin {
-            holds.extend(supports);
+        if self.is_free && !resolved.supports.is_empty() {
             let first = resolved.report;
-            self.propose_again(&holds, &mut proposed, workspace);
+            let supports = self.lean(&holds, resolved.supports, &mut proposed, workspace);
             observe(Stage::Propose);
             contacts = self.keep_out(&presses, &mut proposed);
+            self.rub(&supports, &mut proposed);
             observe(Stage::KeepOut);
             resolved = self.resolve(&proposed, workspace, observe);
             resolved.report.join(&first);
@@ -163,9 +167,50 @@ impl Trial<'_> {
         Outcome { proposed, contacts, collision }
     }
 
-    fn propose_again(&self, holds: &[(VertexId, Hold)], proposed: &mut dynamics::Proposal, workspace: &mut Workspace) {
+    /// Proposes with supports under the cloth; those that would pull are dropped. Returns the others, and how far cloth would have sunk
+    /// below each.
+    fn lean(
+        &self,
+        holds: &[(VertexId, Hold)],
+        supports: Vec<Support>,
+        proposed: &mut dynamics::Proposal,
+        workspace: &mut Workspace,
+    ) -> Vec<(Support, f64)> {
+        let mut supports: Vec<(Support, f64)> =
+            supports.into_iter().map(|support| (support, support.depth(&proposed.positions))).collect();
+        for _ in 0..SUPPORT_ROUNDS {
+            let given: Vec<Support> = supports.iter().map(|support| support.0).collect();
+            self.propose_again(holds, &given, proposed, workspace);
+            supports.retain(|(support, _)| support.depth(&proposed.positions) > -PULLED);
+            if supports.len() == given.len() {
+                break;
+            }
+        }
+        supports
+    }
+
+    /// Lets supported points rub by Coulomb's law.
+    fn rub(&self, supports: &[(Support, f64)], proposed: &mut dynamics::Proposal) {
+        let (start, step) = (&self.start.state.positions, self.start.step);
+        for (support, pressed) in supports {
+            let motion = support.apply(&proposed.positions) - support.apply(start) - support.carried;
+            let slide = motion - support.normal * motion.dot(support.normal);
+            let rubbed = bodies::rub(slide, support.friction * pressed.max(0.0));
+            support.shift(-rubbed, &mut proposed.positions);
+            support.shift(-rubbed / step, &mut proposed.velocities);
+        }
+    }
+
+    fn propose_again(
+        &self,
+        holds: &[(VertexId, Hold)],
+        supports: &[Support],
+        proposed: &mut dynamics::Proposal,
+        workspace: &mut Workspace,
+    ) {
         let mut guidance = self.guidance.clone();
         guidance.holds.extend(holds);
+        guidance.supports.extend(supports);
         let before = proposed.report;
         *proposed = dynamics::propose(&self.start, &guidance, &self.settings.dynamics, &mut workspace.dynamics);
         proposed.report.join(before);
@@ -201,14 +246,6 @@ impl Trial<'_> {
         let settings = &self.settings.collision;
         self.world.contact.resolve_observed(&proposal, settings, &mut workspace.contact, &mut listen)
     }
-}
-
-/// Holds for the vertices that something prescribed pushed and that are not held yet, where contact left them.
-fn supports(resolved: &Resolved, holds: &[(VertexId, Hold)]) -> Vec<(VertexId, Hold)> {
-    // Presses come in the order of their vertices.
-    let is_held = |vertex: &VertexId| holds.binary_search_by_key(vertex, |hold| hold.0).is_ok();
-    let pushed = resolved.supported.iter().filter(|vertex| !is_held(vertex));
-    pushed.map(|&vertex| (vertex, Hold::At(resolved.positions[vertex.index()]))).collect()
 }
 
 /// What crosses at the start of the step, where somebody wants to know.

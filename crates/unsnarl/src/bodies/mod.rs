@@ -173,8 +173,8 @@ pub fn presses(
             let fabric = model.fabric(triangle);
             obstacles.iter().find_map(|obstacle| {
                 let (distance, normal) = obstacle.distance(end[at]);
-                let depth = 0.5 * fabric.thickness - distance;
                 let carried = obstacle.placement.velocity_at(end[at]) * step;
+                let depth = obstacle.standoff(start[at] + carried, 0.5 * fabric.thickness) - distance;
                 let pressed = depth.min(-(end[at] - start[at] - carried).dot(normal));
                 (depth > 0.0 && pressed > 0.0).then(|| Press {
                     vertex,
@@ -237,6 +237,9 @@ pub fn keep_out(obstacles: &[Obstacle<'_>], model: &Model, guidance: &Guidance, 
     hits.iter().filter(|&&hits| hits > 0).count()
 }
 
+/// The part of a missing distance that is made up for in one step, as in repulsions (Bridson 2003, 2.6).
+const RECOVERY: f64 = 0.1;
+
 struct Touch {
     margin: f64,
     friction: f64,
@@ -250,14 +253,24 @@ impl Obstacle<'_> {
         (distance, self.placement.rotation * normal)
     }
 
+    /// The distance that a vertex has to keep: the margin, or, if it starts nearer, a little more than it has. Other cloth may press it
+    /// there, and would have to be pushed through.
+    fn standoff(&self, start: DVec3, margin: f64) -> f64 {
+        let distance = self.distance(start).0.max(0.0);
+        if distance < margin { distance + RECOVERY * (margin - distance) } else { margin }
+    }
+
     fn push_out(&self, touch: Touch, start: DVec3, position: &mut DVec3, velocity: &mut DVec3) -> bool {
         let (distance, normal) = self.distance(*position);
-        let depth = touch.margin - distance;
+        if distance >= touch.margin {
+            return false;
+        }
+        let carried = self.placement.velocity_at(*position);
+        let depth = self.standoff(start + carried * touch.step, touch.margin) - distance;
         if depth <= 0.0 {
             return false;
         }
         let friction = 0.5 * (touch.friction + self.friction);
-        let carried = self.placement.velocity_at(*position);
         let slide = *position - start - carried * touch.step;
         // What was inside before the step is put right without pressing, so it does not rub.
         let pressed = depth.min(-slide.dot(normal)).max(0.0);
@@ -271,7 +284,7 @@ impl Obstacle<'_> {
 }
 
 /// The part of a sliding motion that friction of a given strength takes away.
-fn rub(slide: DVec3, strength: f64) -> DVec3 {
+pub fn rub(slide: DVec3, strength: f64) -> DVec3 {
     let length = slide.length();
     if length <= strength { slide } else { slide * (strength / length) }
 }

@@ -8,7 +8,7 @@
 use super::detect::{Collision, Moved, collisions};
 use super::proximity::side_mean;
 use super::report::ContactReport;
-use super::response::Contact;
+use super::response::{Contact, Given};
 use super::settings::ContactSettings;
 use super::{ContactInput, Path, Workspace};
 use crate::geometry::VertexId;
@@ -53,7 +53,8 @@ fn stop(input: &ContactInput, path: &mut Path, collision: &Collision) {
     let gap_at_start = collision.stencil.apply(input.start).dot(collision.normal);
     let missing = 1.1 * collision.separation - gap_at_start;
     let target = (missing / input.step).max(0.0);
-    if contact.push(target, None, input.inverse_mass, &mut path.velocities) > 0.0 {
-        path.note_push(collision.stencil.vertices);
+    if contact.push(target, None, &mut Given::default(), input.inverse_mass, &mut path.velocities) > 0.0 {
+        let thickness = side_mean(&collision.stencil, input.thickness);
+        path.note_push(collision.pair, &contact, gap_at_start.min(thickness).max(1.1 * collision.separation));
     }
 }

@@ -35,9 +35,12 @@ pub use rules::{OrdinaryRules, PairRules, Rule};
 pub use scene::{ContactScene, ObstacleMesh, Proposal};
 pub use settings::{CollisionMethod, ContactSettings, ZoneMotion};
 
+use crate::dynamics::Support;
 use crate::geometry::bvh::Bvh;
-use crate::geometry::ccd::{Motion, SweptBoxes};
+use crate::geometry::ccd::{ElementPair, Motion, SweptBoxes};
 use crate::geometry::{DVec3, VertexId};
+use response::Contact;
+use std::collections::BTreeMap;
 
 /// All that a step of contact looks at. Slices hold one item per vertex of the mesh.
 #[derive(Clone, Copy)]
@@ -69,8 +72,8 @@ pub struct Resolved {
     pub velocities: Vec<DVec3>,
     /// Vertices whose motion was changed, in index order.
     pub changed: Vec<VertexId>,
-    /// Free vertices that repulsion or impulses pushed away from something prescribed, in index order.
-    pub supported: Vec<VertexId>,
+    /// Where repulsion or impulses pushed cloth away from something prescribed, in pair order.
+    pub supports: Vec<Support>,
     /// What was done.
     pub report: ContactReport,
 }
@@ -174,8 +177,8 @@ struct Path<'a> {
     end: Vec<DVec3>,
     /// Whether a vertex differs from what was proposed.
     changed: Vec<bool>,
-    /// Whether something prescribed has pushed a vertex.
-    supported: Vec<bool>,
+    /// Where something prescribed has pushed cloth.
+    supports: BTreeMap<ElementPair, Support>,
     stop: &'a (dyn Fn() -> bool + Sync),
     is_stopped: bool,
 }
@@ -184,8 +187,8 @@ impl<'a> Path<'a> {
     fn new(input: &'a ContactInput<'a>, stop: &'a (dyn Fn() -> bool + Sync)) -> Self {
         let velocities = input.start.iter().zip(input.end).map(|(&from, &to)| (to - from) / input.step).collect();
         let changed = vec![false; input.end.len()];
-        let supported = changed.clone();
-        Self { input, velocities, end: input.end.to_vec(), changed, supported, stop, is_stopped: false }
+        let supports = BTreeMap::new();
+        Self { input, velocities, end: input.end.to_vec(), changed, supports, stop, is_stopped: false }
     }
 
     /// Asks whether to stop; the answer is kept.
@@ -215,19 +218,16 @@ impl<'a> Path<'a> {
         }
     }
 
-    /// Notes that two elements pushed each other.
-    fn note_push(&mut self, vertices: [VertexId; 4]) {
-        let is_free = |vertex: VertexId| self.input.inverse_mass[vertex.index()] > 0.0;
-        if !vertices.into_iter().all(is_free) {
-            for vertex in vertices.into_iter().filter(|&vertex| is_free(vertex)) {
-                self.supported[vertex.index()] = true;
-            }
+    /// Notes that two elements pushed each other, and the gap that they are to keep.
+    fn note_push(&mut self, pair: ElementPair, contact: &Contact, gap: f64) {
+        if let Some(support) = contact.support(self.input, pair, gap) {
+            self.supports.insert(pair, support);
         }
     }
 
     fn finish(self, report: ContactReport) -> Resolved {
         let marked = |marks: &[bool]| (0..marks.len()).filter(|&at| marks[at]).map(VertexId::new).collect();
-        let (changed, supported) = (marked(&self.changed), marked(&self.supported));
-        Resolved { positions: self.end, velocities: self.velocities, changed, supported, report }
+        let (changed, supports) = (marked(&self.changed), self.supports.into_values().collect());
+        Resolved { positions: self.end, velocities: self.velocities, changed, supports, report }
     }
 }

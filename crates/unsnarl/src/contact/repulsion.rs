@@ -9,7 +9,7 @@
 
 use super::proximity::{find_proximities, side_mean};
 use super::report::ContactReport;
-use super::response::{Contact, Spring};
+use super::response::{Contact, Given, Spring};
 use super::settings::ContactSettings;
 use super::{ContactInput, Path, Workspace};
 use crate::geometry::VertexId;
@@ -25,10 +25,10 @@ pub(super) fn repel(
     let proximities = find_proximities(input, workspace);
     report.proximities = proximities.len();
     report.smallest_gap = proximities.iter().map(|proximity| proximity.distance).reduce(f64::min);
-    let mut repelled = vec![false; proximities.len()];
+    let mut given = vec![Given::default(); proximities.len()];
     let mut moved = vec![false; path.end.len()];
     for pass in 0..settings.repulsion_passes {
-        for (proximity, repelled) in proximities.iter().zip(&mut repelled) {
+        for (proximity, given) in proximities.iter().zip(&mut given) {
             let overlap = proximity.thickness - proximity.distance;
             let spring = (pass == 0).then(|| Spring {
                 overlap,
@@ -40,16 +40,16 @@ pub(super) fn repel(
                 normal: proximity.normal,
                 friction: side_mean(&proximity.stencil, input.friction),
             };
-            if contact.push(0.0, spring, input.inverse_mass, &mut path.velocities) > 0.0 {
-                *repelled = true;
-                path.note_push(proximity.stencil.vertices);
+            contact.push(0.0, spring, given, input.inverse_mass, &mut path.velocities);
+            if given.pushed > 0.0 {
+                path.note_push(proximity.pair, &contact, proximity.distance);
                 for vertex in proximity.stencil.vertices {
                     moved[vertex.index()] |= input.inverse_mass[vertex.index()] > 0.0;
                 }
             }
         }
     }
-    report.repulsions = repelled.iter().filter(|&&repelled| repelled).count();
+    report.repulsions = given.iter().filter(|given| given.pushed > 0.0).count();
     let moved: Vec<VertexId> = (0..moved.len()).filter(|&at| moved[at]).map(VertexId::new).collect();
     path.follow(&moved);
 }

@@ -5,6 +5,9 @@
 //!
 //! Guarantees: linear momentum of free vertices is kept, for the weights sum to zero; prescribed vertices are not moved.
 
+use super::ContactInput;
+use crate::dynamics::Support;
+use crate::geometry::ccd::ElementPair;
 use crate::geometry::{DVec3, Stencil};
 
 /// A contact point between two elements.
@@ -14,6 +17,15 @@ pub(super) struct Contact {
     /// From the second element to the first, length 1.
     pub normal: DVec3,
     pub friction: f64,
+}
+
+/// What a contact has done to the relative velocity of its points so far, m/s.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Given {
+    /// Along the normal.
+    pub pushed: f64,
+    /// Square to it.
+    pub rubbed: DVec3,
 }
 
 /// How strong the repelling spring is, and how far it may push.
@@ -29,7 +41,8 @@ pub(super) struct Spring {
 
 impl Contact {
     /// Raises the separating speed to at least `target`, adds the spring where it is slower than the spring's limit, and
-    /// lets friction follow. Returns the change of the separating speed.
+    /// lets friction follow: all that was rubbed stays below the friction times all that was pushed. Returns the change of the separating
+    /// speed.
     ///
     /// The spring's impulse is `min(k d dt, m (0.1 d / dt - v_N) / 2)` in the document's terms: the 1/2 makes the speed
     /// limit the speed that is reached.
@@ -37,6 +50,7 @@ impl Contact {
         &self,
         target: f64,
         spring: Option<Spring>,
+        given: &mut Given,
         inverse_mass: &[f64],
         velocities: &mut [DVec3],
     ) -> f64 {
@@ -52,18 +66,46 @@ impl Contact {
             let pushed = 2.0 * spring.stiffness_step * spring.overlap / weight_squares * compliance;
             after += pushed.min(spring.speed_limit - after);
         }
-        let change = after - before;
-        if change <= 0.0 {
+        let change = (after - before).max(0.0);
+        given.pushed += change;
+        if given.pushed <= 0.0 {
             return 0.0;
         }
-        let mut total = self.normal * change;
-        let sliding = relative - self.normal * before;
-        let speed = sliding.length();
-        if speed > 0.0 {
-            total -= sliding * ((self.friction * change).min(speed) / speed);
-        }
+        let wanted = given.rubbed - (relative - self.normal * before);
+        let rubbed = wanted.clamp_length_max(self.friction * given.pushed);
+        let total = self.normal * change + (rubbed - given.rubbed);
+        given.rubbed = rubbed;
         self.apply(total / compliance, inverse_mass, velocities);
         change
+    }
+
+    /// The support that this contact gives where one of its sides is free and the other prescribed.
+    pub(super) fn support(&self, input: &ContactInput, pair: ElementPair, gap: f64) -> Option<Support> {
+        let Stencil { vertices, weights } = self.stencil;
+        let first_count = match pair {
+            ElementPair::VertexTriangle(..) => 1,
+            ElementPair::EdgeEdge(..) => 2,
+        };
+        let is_free = |k: usize| input.inverse_mass[vertices[k].index()] > 0.0;
+        let (first, second) = ((0..first_count), (first_count..4));
+        let (cloth, body, sign) = match (first.clone().all(is_free), second.clone().all(is_free)) {
+            (true, false) if !second.clone().any(is_free) => (first, second, 1.0),
+            (false, true) if !first.clone().any(is_free) => (second, first, -1.0),
+            _ => return None,
+        };
+        let corner = |k: usize| cloth.clone().nth(k).unwrap_or(cloth.start);
+        let share = |k: usize| if k < cloth.len() { weights[corner(k)].abs() } else { 0.0 };
+        let of_body =
+            |values: &[DVec3]| body.clone().map(|k| values[vertices[k].index()] * weights[k].abs()).sum::<DVec3>();
+        let (normal, place) = (self.normal * sign, of_body(input.end));
+        Some(Support {
+            vertices: [0, 1, 2].map(|k| vertices[corner(k)]),
+            weights: [0, 1, 2].map(share),
+            normal,
+            offset: normal.dot(place) + gap,
+            friction: self.friction,
+            carried: place - of_body(input.start),
+        })
     }
 
     fn apply(&self, impulse: DVec3, inverse_mass: &[f64], velocities: &mut [DVec3]) {
@@ -88,7 +130,7 @@ mod tests {
     fn equal_masses_give_the_printed_velocities() {
         let mass = 0.3;
         let mut velocities = vec![DVec3::new(0.0, 0.0, -2.0), DVec3::ZERO, DVec3::ZERO, DVec3::ZERO];
-        vertex_on_triangle(0.0).push(0.0, None, &[1.0 / mass; 4], &mut velocities);
+        vertex_on_triangle(0.0).push(0.0, None, &mut Given::default(), &[1.0 / mass; 4], &mut velocities);
         // I = m v_N / 2, I~ = 2 I / (1 + sum w^2), the vertex changes by I~ / m and corner i by w_i I~ / m.
         let adjusted = 2.0 * (mass * 2.0 / 2.0) / (1.0 + 0.375);
         let expected = [-2.0 + adjusted / mass, -0.5 * adjusted / mass, -0.25 * adjusted / mass];
@@ -100,7 +142,7 @@ mod tests {
     #[test]
     fn a_prescribed_triangle_stops_the_vertex_and_keeps_still() {
         let mut velocities = vec![DVec3::new(1.0, 0.0, -2.0), DVec3::ZERO, DVec3::ZERO, DVec3::ZERO];
-        vertex_on_triangle(0.0).push(0.0, None, &[4.0, 0.0, 0.0, 0.0], &mut velocities);
+        vertex_on_triangle(0.0).push(0.0, None, &mut Given::default(), &[4.0, 0.0, 0.0, 0.0], &mut velocities);
         assert_eq!(velocities, [DVec3::X, DVec3::ZERO, DVec3::ZERO, DVec3::ZERO]);
     }
 
@@ -108,18 +150,32 @@ mod tests {
     fn friction_slides_above_the_cone_and_sticks_below_it() {
         let inverse_mass = [1.0, 0.0, 0.0, 0.0];
         let mut slipping = vec![DVec3::new(3.0, 0.0, -2.0), DVec3::ZERO, DVec3::ZERO, DVec3::ZERO];
-        vertex_on_triangle(0.5).push(0.0, None, &inverse_mass, &mut slipping);
+        vertex_on_triangle(0.5).push(0.0, None, &mut Given::default(), &inverse_mass, &mut slipping);
         assert!((slipping[0].x - 2.0).abs() < 1e-15);
         let mut sticking = vec![DVec3::new(0.9, 0.0, -2.0), DVec3::ZERO, DVec3::ZERO, DVec3::ZERO];
-        vertex_on_triangle(0.5).push(0.0, None, &inverse_mass, &mut sticking);
+        vertex_on_triangle(0.5).push(0.0, None, &mut Given::default(), &inverse_mass, &mut sticking);
         assert_eq!(sticking[0], DVec3::ZERO);
+    }
+
+    #[test]
+    fn friction_of_later_passes_draws_on_what_was_pushed_before() {
+        let (inverse_mass, contact) = ([1.0, 0.0, 0.0, 0.0], vertex_on_triangle(0.5));
+        let mut velocities = vec![DVec3::new(0.3, 0.0, -2.0), DVec3::ZERO, DVec3::ZERO, DVec3::ZERO];
+        let mut given = Given::default();
+        contact.push(0.0, None, &mut given, &inverse_mass, &mut velocities);
+        // Something else drags the vertex along; of the strength 1, 0.3 are used up.
+        for (drag, left) in [(0.5, 0.0), (0.5, 0.3)] {
+            velocities[0].x += drag;
+            contact.push(0.0, None, &mut given, &inverse_mass, &mut velocities);
+            assert!((velocities[0].x - left).abs() < 1e-15, "{velocities:?}");
+        }
     }
 
     #[test]
     fn the_spring_never_exceeds_its_speed_limit() {
         let mut velocities = vec![DVec3::ZERO; 4];
         let spring = Spring { overlap: 1e-3, stiffness_step: 1e6, speed_limit: 0.02 };
-        vertex_on_triangle(0.0).push(0.0, Some(spring), &[1.0, 2.0, 3.0, 0.0], &mut velocities);
+        vertex_on_triangle(0.0).push(0.0, Some(spring), &mut Given::default(), &[1.0, 2.0, 3.0, 0.0], &mut velocities);
         assert!((vertex_on_triangle(0.0).stencil.apply(&velocities).z - 0.02).abs() < 1e-16);
     }
 
@@ -130,7 +186,7 @@ mod tests {
             vec![DVec3::new(1.0, 0.3, -2.0), DVec3::X, DVec3::new(0.0, -1.0, 0.5), DVec3::new(0.2, 0.1, 0.9)];
         let momentum = |velocities: &[DVec3]| -> DVec3 { velocities.iter().zip(masses).map(|(v, m)| *v * m).sum() };
         let before = momentum(&velocities);
-        vertex_on_triangle(0.3).push(0.1, None, &masses.map(|mass| 1.0 / mass), &mut velocities);
+        vertex_on_triangle(0.3).push(0.1, None, &mut Given::default(), &masses.map(|mass| 1.0 / mass), &mut velocities);
         assert!((momentum(&velocities) - before).length() < 1e-15);
     }
 }

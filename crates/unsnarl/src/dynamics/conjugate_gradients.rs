@@ -1,7 +1,8 @@
 //! Preconditioned conjugate gradients that leave constrained directions alone.
 //!
 //! The unknown starts with its constrained parts in place; every residual and search direction is filtered, so that they
-//! keep their values to the last bit. Preconditioner: the inverse 3x3 diagonal blocks. (The projection method of Baraff
+//! keep their values to the last bit. Preconditioner: the inverse 3x3 diagonal blocks. At the end the mean motion of free pieces is made
+//! exact. (The projection method of Baraff
 //! and Witkin, named in Baraff et al. 2003, 3)
 //!
 //! Guarantees: the same bits on any number of threads; ends after the given number of iterations at the latest.
@@ -122,9 +123,63 @@ pub fn solve(
         energy = next_energy;
         iterations += 1;
     }
+    // Without outer forces the mean motion is the one that it started with.
+    if iterations > 0 && limits.usual.iter().any(|&usual| usual != DVec3::ZERO) {
+        settle_mean_motion(matrix, pattern, freedom, residual, x);
+    }
     let relative_residual = if scale > 0.0 { (energy / scale).sqrt() } else { 0.0 };
     Solve { iterations, relative_residual }
 }
+
+/// Makes the mean motion of every piece that nothing holds exact: the translation `c` that fulfils `1^T A 1 c = 1^T r`.
+///
+/// Where contact has strained cloth, the residual is small beside the elastic forces long before it is small beside gravity, and the
+/// motion of the piece as a whole, which strains nothing, comes last.
+fn settle_mean_motion(
+    matrix: &mut BlockMatrix,
+    pattern: &Pattern,
+    freedom: &[Freedom],
+    residual: &[DVec3],
+    x: &mut [DVec3],
+) {
+    let piece_count = pattern.pieces.iter().max().map_or(0, |&last| last as usize + 1);
+    let mut is_free = vec![true; piece_count];
+    for (piece, freedom) in pattern.pieces.iter().zip(freedom) {
+        is_free[*piece as usize] &= *freedom != Freedom::Held;
+    }
+    if !is_free.contains(&true) {
+        return;
+    }
+    let rows = || (0..x.len()).map(|row| (row, pattern.pieces[row] as usize));
+    let mut products = vec![DMat3::ZERO; piece_count];
+    let mut sums = vec![DVec3::ZERO; piece_count];
+    let mut image = vec![DVec3::ZERO; x.len()];
+    for axis in 0..3 {
+        let shift: Vec<DVec3> = freedom.iter().map(|freedom| freedom.filter(DVec3::AXES[axis])).collect();
+        matrix.multiply(pattern, &shift, &mut image);
+        for (row, piece) in rows() {
+            *products[piece].col_mut(axis) += freedom[row].filter(image[row]);
+        }
+    }
+    for (row, piece) in rows() {
+        sums[piece] += residual[row];
+    }
+    let shifts: Vec<DVec3> = (0..piece_count)
+        .map(|piece| {
+            let product = products[piece];
+            let size = product.x_axis.x + product.y_axis.y + product.z_axis.z;
+            // Directions in which all of the piece is held have no product.
+            let shift = (product + DMat3::IDENTITY * (NO_PRODUCT * size)).inverse() * sums[piece];
+            if is_free[piece] && shift.is_finite() { shift } else { DVec3::ZERO }
+        })
+        .collect();
+    for row in 0..x.len() {
+        x[row] += freedom[row].filter(shifts[pattern.pieces[row] as usize]);
+    }
+}
+
+/// A product of the mean motion below this part of all of them counts as none.
+const NO_PRODUCT: f64 = 1e-9;
 
 /// When to stop.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -15,6 +15,7 @@ pub mod hinge;
 mod live_rows;
 pub mod mass_spring;
 pub mod pattern;
+pub mod support;
 
 use crate::geometry::{DVec3, VertexId};
 use crate::model::Model;
@@ -24,6 +25,7 @@ use crate::state::{Previous, State};
 use conjugate_gradients::Freedom;
 
 pub use conjugate_gradients::Solve;
+pub use support::Support;
 
 /// What a step starts from.
 #[derive(Clone, Copy, Debug)]
@@ -48,6 +50,8 @@ pub struct Guidance {
     /// Vertices whose motion is decided elsewhere: flypaper, hard contacts, handles. What is listed here goes before the
     /// model's pins, which stay where they are; of two entries for one vertex the later counts.
     pub holds: Vec<(VertexId, Hold)>,
+    /// Points between vertices that bodies support.
+    pub supports: Vec<Support>,
 }
 
 /// Where a guided vertex has to be at the end of the step.

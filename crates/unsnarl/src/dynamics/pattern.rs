@@ -16,6 +16,8 @@ pub struct Pattern {
     pub row_of: Vec<u32>,
     /// Vertex of every row.
     pub vertex_of: Vec<u32>,
+    /// The connected piece of every row, counted from 0.
+    pub pieces: Vec<u32>,
     /// For every row, where its blocks begin in `columns`; one more entry at the end.
     pub row_starts: Vec<u32>,
     /// Columns right of the diagonal, increasing within a row.
@@ -88,9 +90,11 @@ impl Pattern {
             row_starts[row + 1] += row_starts[row];
         }
         let columns = blocks.iter().map(|block| block.1).collect();
+        let pieces = connected_pieces(vertex_count, &blocks);
         let mut pattern = Self {
             row_of,
             vertex_of,
+            pieces,
             row_starts,
             columns,
             triangles: Gather { starts: Vec::new(), items: Vec::new() },
@@ -128,6 +132,11 @@ impl Pattern {
         (self.row_count() + range.start + at, if row_a < row_b { Side::FirstIsRow } else { Side::SecondIsRow })
     }
 
+    /// Where [`Pattern::columns`] holds the block of two different vertices that act on each other.
+    pub fn upper(&self, a: VertexId, b: VertexId) -> usize {
+        self.slot(a, b).0 - self.row_count()
+    }
+
     /// Lists the elements by slot; a counting sort keeps them in element order.
     fn gather<const N: usize>(&self, elements: impl Iterator<Item = [VertexId; N]>) -> Gather {
         let mut found: Vec<(u32, Contribution)> = Vec::new();
@@ -162,6 +171,34 @@ impl Pattern {
 enum Side {
     FirstIsRow,
     SecondIsRow,
+}
+
+/// The connected piece of every row, in the order of their first rows.
+fn connected_pieces(row_count: usize, blocks: &[(u32, u32)]) -> Vec<u32> {
+    let mut parent: Vec<u32> = (0..row_count as u32).collect();
+    fn root(parent: &mut [u32], mut at: u32) -> u32 {
+        while parent[at as usize] != at {
+            parent[at as usize] = parent[parent[at as usize] as usize];
+            at = parent[at as usize];
+        }
+        at
+    }
+    for &(a, b) in blocks {
+        let (a, b) = (root(&mut parent, a), root(&mut parent, b));
+        parent[a.max(b) as usize] = a.min(b);
+    }
+    let mut count = 0;
+    let mut pieces = vec![0; row_count];
+    for row in 0..row_count as u32 {
+        let first = root(&mut parent, row);
+        if first == row {
+            pieces[row as usize] = count;
+            count += 1;
+        } else {
+            pieces[row as usize] = pieces[first as usize];
+        }
+    }
+    pieces
 }
 
 /// Greedy colouring of the edges, in the order of the edges.

@@ -141,13 +141,56 @@ fn guidance_forces_push_and_their_stiffness_softens_the_push() {
     let (model, state) = Model::build(&[cloth(DVec2::new(0.2, 0.2), 2, 2)]).unwrap();
     let start = Start { model: &model, state: &state, environment: &Environment::NOTHING, step: 0.01 };
     let push = |stiffness: f64| {
-        let mut guidance = Guidance { forces: vec![DVec3::ZERO; 9], stiffness: vec![0.0; 9], holds: Vec::new() };
+        let mut guidance = Guidance { forces: vec![DVec3::ZERO; 9], stiffness: vec![0.0; 9], ..Guidance::default() };
         guidance.forces[4] = DVec3::Z * 0.1;
         guidance.stiffness[4] = stiffness;
         propose(&start, &guidance, &exact_solver(Integration::QuasiStatic), &mut Workspace::default()).positions[4].z
     };
     assert!(push(0.0) > 0.0 && push(1000.0) > 0.0 && push(1000.0) < 0.2 * push(0.0));
     assert!(push(1000.0) <= 0.1 / 1000.0);
+}
+
+/// Contact strains cloth, and the solver stops early; the piece as a whole still falls as it must.
+#[test]
+fn strained_cloth_falls_as_fast_as_any_other() {
+    let (model, mut state) = Model::build(&[cloth(DVec2::new(0.2, 0.2), 8, 8)]).unwrap();
+    for (k, point) in state.positions.iter_mut().enumerate() {
+        point.x += 2e-3 * (1.7 * k as f64).sin();
+    }
+    let start = Start { model: &model, state: &state, environment: &vacuum(), step: 0.01 };
+    let settings = DynamicsSettings { tolerance: 0.1, ..DynamicsSettings::default() };
+    let proposal = propose(&start, &Guidance::default(), &settings, &mut Workspace::default());
+    let weighted = proposal.velocities.iter().zip(&model.masses).map(|(velocity, mass)| *velocity * *mass);
+    let mean = weighted.sum::<DVec3>() / model.masses.iter().sum::<f64>();
+    assert!((mean - GRAVITY * 0.01).length() < 1e-8, "{mean}");
+}
+
+/// A triangle falls on a support between its corners: the point stays, the triangle may turn around it and slide.
+#[test]
+fn a_supported_point_stays_above_its_plane_in_both_models() {
+    let (model, state) = Model::build(&[cloth(DVec2::new(0.1, 0.1), 1, 1)]).unwrap();
+    let vertices = model.topology.triangles()[0];
+    let support = Support {
+        vertices,
+        weights: [0.6, 0.3, 0.1],
+        normal: DVec3::Y,
+        offset: 0.0,
+        friction: 0.0,
+        carried: DVec3::ZERO,
+    };
+    let support = Support { offset: support.apply(&state.positions).y, ..support };
+    let free_fall = 9.81 * 0.002 * 0.002;
+    for cloth_model in [ClothModel::BaraffWitkin, ClothModel::MassSpring] {
+        let settings = DynamicsSettings { model: cloth_model, ..exact_solver(Integration::BackwardEuler) };
+        let start = Start { model: &model, state: &state, environment: &vacuum(), step: 0.002 };
+        let guidance = Guidance { supports: vec![support], ..Guidance::default() };
+        let proposal = propose(&start, &guidance, &settings, &mut Workspace::default());
+        let depth = support.depth(&proposal.positions);
+        assert!(depth < 0.1 * free_fall && depth > -1e-12, "{cloth_model:?}: {depth}");
+        let nearest = proposal.positions[vertices[0].index()] - state.positions[vertices[0].index()];
+        let farthest = proposal.positions[vertices[2].index()] - state.positions[vertices[2].index()];
+        assert!(farthest.y < nearest.y, "{cloth_model:?}: it turns around the point");
+    }
 }
 
 #[test]

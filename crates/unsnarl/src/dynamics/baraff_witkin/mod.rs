@@ -14,6 +14,7 @@ use super::air::{self, Air};
 use super::block_matrix::BlockMatrix;
 use super::conjugate_gradients::{self as cg, Freedom, Limits, SolverMemory};
 use super::mass_spring::HalfStep;
+use super::support::add_supports;
 use super::{DynamicsReport, Guidance, Proposal, Start, constraints};
 use crate::geometry::{DMat3, DVec3, VertexId};
 use crate::settings::{DynamicsSettings, Integration};
@@ -59,6 +60,8 @@ pub fn propose(start: &Start, guidance: &Guidance, settings: &DynamicsSettings, 
     let mut report = DynamicsReport::default();
     for round in 0..settings.newton.max(1) {
         assemble(&loads, &base, &positions, &velocities, memory);
+        let system = (&mut memory.matrix, memory.right.as_mut_slice());
+        add_supports(&guidance.supports, pattern, &positions, base.reach, system);
         memory.change.clear();
         memory.change.resize(velocities.len(), DVec3::ZERO);
         if round == 0 {

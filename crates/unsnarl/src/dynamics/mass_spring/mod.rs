@@ -13,7 +13,7 @@ pub mod strain_limit;
 use super::air::{self, Air};
 use super::block_matrix::BlockMatrix;
 use super::conjugate_gradients::{self as cg, Freedom, Limits, SolverMemory};
-use super::{DynamicsReport, Guidance, Proposal, Start, constraints};
+use super::{DynamicsReport, Guidance, Proposal, Start, Support, constraints};
 use crate::geometry::{DMat3, DVec3, VertexId};
 use crate::settings::{DynamicsSettings, Newmark};
 use rayon::prelude::*;
@@ -37,6 +37,7 @@ pub struct HalfStep {
     freedom: Vec<Freedom>,
     forces: Vec<DVec3>,
     springs: Vec<Spring>,
+    supports: Vec<Support>,
 }
 
 /// Candidate positions at the end of the step.
@@ -45,7 +46,8 @@ pub fn propose(start: &Start, guidance: &Guidance, settings: &DynamicsSettings, 
     let (freedom, goals) = constraints(start, guidance);
     let springs = springs::springs(start.model, state, settings.mass_spring.step);
     let forces = outer_forces(start, guidance, settings.sewing);
-    let mut half = HalfStep { velocities: Vec::new(), average: Vec::new(), goals, freedom, forces, springs };
+    let supports = guidance.supports.clone();
+    let mut half = HalfStep { velocities: Vec::new(), average: Vec::new(), goals, freedom, forces, springs, supports };
     let mut report = DynamicsReport::default();
     let mut half_step = HalfStepInput { start, settings, half: &half, memory, report: &mut report };
     let explicit =
@@ -118,6 +120,7 @@ fn limit_strain(
     let input = Limit {
         model: start.model,
         springs: &half.springs,
+        supports: &half.supports,
         inverse_masses: &inverse_masses,
         positions,
         step: start.step,

@@ -9,6 +9,7 @@
 //! be computed in parallel. Where the two limits conflict, the rate wins: cloth that starts far out of range returns over several steps.
 
 use super::springs::Spring;
+use crate::dynamics::Support;
 use crate::geometry::DVec3;
 use crate::model::Model;
 use rayon::prelude::*;
@@ -23,6 +24,8 @@ pub struct Limit<'a> {
     pub model: &'a Model,
     /// The springs.
     pub springs: &'a [Spring],
+    /// Points that bodies support: after every round none of them goes below its plane by the end of the step.
+    pub supports: &'a [Support],
     /// Inverse mass per vertex, 0 for led ones.
     pub inverse_masses: &'a [f64],
     /// Positions at the start of the step.
@@ -54,6 +57,9 @@ pub fn limit(input: &Limit<'_>, velocities: &mut [DVec3]) {
                     }
                 }
             }
+        }
+        for support in input.supports {
+            support.stop(input.inverse_masses, input.positions, input.step, velocities);
         }
     }
 }

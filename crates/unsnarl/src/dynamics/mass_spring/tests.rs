@@ -140,6 +140,7 @@ fn strain_limits_bring_every_spring_into_range() {
     let inverse_masses: Vec<f64> = model.masses.iter().map(|mass| 1.0 / mass).collect();
     let step = 0.01;
     let input = Limit {
+        supports: &[],
         model: &model,
         springs: &springs,
         inverse_masses: &inverse_masses,
