@@ -183,11 +183,15 @@ impl Topology {
         self.vertex_edges(vertex).iter().any(|&edge| self.is_boundary(edge))
     }
 
+    /// Whether every edge of a vertex has one triangle, or two that run along it in opposite directions.
+    pub fn is_oriented(&self, vertex: VertexId) -> bool {
+        self.vertex_is_oriented[vertex.index()]
+    }
+
     /// How many of the fans into which the triangles at a vertex fall are open, or `None` where an edge of the vertex has
     /// three triangles or two of different orientation.
     pub fn open_fans(&self, vertex: VertexId) -> Option<usize> {
-        let is_oriented = self.vertex_is_oriented[vertex.index()];
-        is_oriented.then(|| self.vertex_edges(vertex).len() - self.vertex_triangles(vertex).len())
+        self.is_oriented(vertex).then(|| self.vertex_edges(vertex).len() - self.vertex_triangles(vertex).len())
     }
 
     /// The component of a vertex; components are numbered by their smallest vertex.

@@ -4,7 +4,7 @@
 
 use proptest::prelude::*;
 use unsnarl_geometry::intersection::{
-    Relation, crossings_of_pair, find_crossing_pairs, find_intersecting_pairs, relation, triangle_tree,
+    Habit, Relation, crossings_of_pair, find_crossing_pairs, find_intersecting_pairs, relation, triangle_tree,
 };
 use unsnarl_geometry::{DVec3, Topology, TriangleId};
 
@@ -15,7 +15,7 @@ fn agree_with_trying_every_pair(positions: &[DVec3], triangles: &[[u32; 3]]) {
         .into_iter()
         .map(|pair| (pair.first, pair.second, pair.relation))
         .collect();
-    let crossing = find_crossing_pairs(&topology, positions, &tree, |_, _| true);
+    let crossing = find_crossing_pairs(&topology, positions, &tree, &mut Habit::default(), |_, _| true);
     let (mut expected, mut expected_crossing) = (Vec::new(), Vec::new());
     for first in 0..triangles.len() {
         for second in first + 1..triangles.len() {
@@ -98,5 +98,83 @@ proptest! {
             .filter(|[_, b, c]| b != c)
             .collect();
         agree_with_trying_every_pair(&points, &triangles);
+    }
+}
+
+/// A grid of `side` by `side` vertices laid out by a function of two coordinates from 0 to 1.
+fn sheet(side: u32, place: impl Fn(f64, f64) -> DVec3) -> (Vec<DVec3>, Vec<[u32; 3]>) {
+    let at = |index: u32| f64::from(index) / f64::from(side - 1);
+    let positions = (0..side * side).map(|index| place(at(index % side), at(index / side))).collect();
+    let cells = (0..side - 1).flat_map(|row| (0..side - 1).map(move |column| row * side + column));
+    let triangles = cells.flat_map(|a| [[a, a + 1, a + side], [a + 1, a + side + 1, a + side]]).collect();
+    (positions, triangles)
+}
+
+/// Later searches, which look for patches that are graphs, find what the first one does, which looks at every pair.
+fn agree_with_the_first_search(positions: &[DVec3], triangles: &[[u32; 3]]) -> usize {
+    let topology = Topology::new(positions.len(), triangles).unwrap();
+    let tree = triangle_tree(&topology, positions);
+    let mut habit = Habit::default();
+    let mut search = || find_crossing_pairs(&topology, positions, &tree, &mut habit, |_, _| true);
+    let first = search();
+    for _ in 0..8 {
+        assert_eq!(search(), first);
+    }
+    first.len()
+}
+
+#[test]
+fn smooth_sheets_have_no_crossings_with_themselves() {
+    let (positions, triangles) = sheet(40, |u, v| DVec3::new(u, v, 0.2 * (5.0 * u).sin() * (4.0 * v).cos()));
+    assert_eq!(agree_with_the_first_search(&positions, &triangles), 0);
+}
+
+#[test]
+fn a_spiral_ramp_that_meets_its_own_start_is_no_graph() {
+    // All triangles face up, but after one turn the ramp comes down through its own beginning.
+    for turns in [0.9, 1.2, 2.3] {
+        let (positions, triangles) = sheet(40, |u, v| {
+            let angle = turns * std::f64::consts::TAU * u;
+            let height = 0.4 * (2.0 * u - 1.0) * (v - 0.4);
+            DVec3::new((1.0 + v) * angle.sin(), (1.0 + v) * angle.cos(), height)
+        });
+        let crossings = agree_with_the_first_search(&positions, &triangles);
+        assert_eq!(crossings > 0, turns > 1.0, "{turns} turns: {crossings}");
+    }
+}
+
+#[test]
+fn layers_facing_both_ways_cross_each_other_but_not_themselves() {
+    let (front, triangles) = sheet(40, |u, v| DVec3::new(u, v, 0.05 * (9.0 * u).sin()));
+    let (back, _) = sheet(40, |u, v| DVec3::new(u + 0.001, v + 0.002, 0.03 * (7.0 * v).sin() - 0.01));
+    let count = front.len() as u32;
+    let mut both = triangles.clone();
+    both.extend(triangles.iter().map(|[a, b, c]| [a + count, c + count, b + count]));
+    assert!(agree_with_the_first_search(&[front, back].concat(), &both) > 100);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn bent_sheets_agree(
+        bend in -3.0..3.0f64,
+        twist in -2.0..2.0f64,
+        waves in prop::array::uniform3(0.0..0.3f64),
+        flipped in prop::collection::vec(0usize..2000, 0..3),
+        torn in prop::collection::vec(0usize..2000, 0..3),
+    ) {
+        let (positions, mut triangles) = sheet(36, |u, v| {
+            let angle = bend * (u - 0.5) + twist * (v - 0.5);
+            let radius = 1.0 + waves[0] * (9.0 * v).sin() + waves[1] * (8.0 * u).cos();
+            DVec3::new(radius * angle.sin(), v + waves[2] * (7.0 * u).sin(), radius * angle.cos())
+        });
+        for at in flipped {
+            triangles[at].swap(0, 1);
+        }
+        for at in torn {
+            triangles.remove(at % triangles.len());
+        }
+        agree_with_the_first_search(&positions, &triangles);
     }
 }

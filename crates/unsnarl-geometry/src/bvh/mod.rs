@@ -12,6 +12,9 @@ mod build;
 mod nearest;
 pub mod overlap;
 mod small_box;
+mod subtrees;
+
+pub use subtrees::{Agreement, Groups};
 
 use crate::aabb::Aabb;
 use crate::math::DVec3;
@@ -170,7 +173,11 @@ impl Bvh {
 
     /// A box around everything, at most a rounding of 32-bit floats too large.
     pub fn bounds(&self) -> Aabb {
-        let bounds = self.bounds.to_aabb();
+        self.placed(&self.bounds)
+    }
+
+    fn placed(&self, bounds: &SmallBox) -> Aabb {
+        let bounds = bounds.to_aabb();
         Aabb { min: bounds.min + self.origin, max: bounds.max + self.origin }
     }
 
@@ -190,7 +197,7 @@ impl Bvh {
                 Target::Leaf(leaf) => {
                     let leaf = &self.leaves[leaf];
                     for lane in lanes_of(leaf.meeting(simd, region)) {
-                        visit(leaf.item(lane));
+                        visit(leaf.item(lane) as usize);
                     }
                 }
                 Target::Node(node) => {

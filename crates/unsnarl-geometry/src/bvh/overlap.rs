@@ -1,11 +1,11 @@
-//! Pairs of items whose boxes meet: within one tree, or between two.
+//! Pairs of items whose boxes meet.
 //!
 //! The caller's function sees every pair and pushes what it keeps, so candidate pairs are never stored. Work is cut into
 //! tasks at the top of the tree; each task has its own list, and the lists are joined in task order. Cut and order
 //! depend on the tree alone.
 
 use super::small_box::{LANES, Leaf, SmallBox, lanes_of};
-use super::{Bvh, Child, Target};
+use super::{Branch, Bvh, Child, Groups, Target};
 use fearless_simd::{Level, dispatch, prelude::*};
 use rayon::prelude::*;
 
@@ -16,12 +16,9 @@ const LEAVES_PER_TASK: usize = 16;
 /// A tree of fewer leaves is done before another thread would have woken up.
 const SMALL_TREE: usize = 192;
 
-/// Whether equal labels mean the same.
-#[derive(Clone, Copy)]
-enum Labels {
-    OfOneTree,
-    OfTwoTrees,
-}
+/// Pairs are visited this many at a time: the loads of one then overlap with the work on another, which they do not
+/// between the steps of the traversal.
+const BATCH: usize = 256;
 
 #[derive(Clone, Copy)]
 enum Task {
@@ -33,89 +30,77 @@ impl Bvh {
     /// Calls `visit(a, b, out)` for every pair of different items with overlapping boxes and no common label, `a < b`, in
     /// parallel; returns what it pushed, in an order that depends on the tree alone.
     pub fn self_overlaps<R: Send>(&self, visit: impl Fn(usize, usize, &mut Vec<R>) + Sync) -> Vec<R> {
+        self.self_overlaps_between(&Groups::default(), visit)
+    }
+
+    /// As [`Bvh::self_overlaps`], passing over subtrees that belong to one group. Pairs of one group may still be visited.
+    pub fn self_overlaps_between<R: Send>(
+        &self,
+        groups: &Groups,
+        visit: impl Fn(usize, usize, &mut Vec<R>) + Sync,
+    ) -> Vec<R> {
         let Some(root) = self.root() else { return Vec::new() };
         let mut tasks = vec![Task::Within(root.child)];
-        cut(&mut tasks, self.leaves.len(), |task, out| self.expand(self, task, out));
-        let ordered = |a: usize, b: usize, out: &mut Vec<R>| visit(a.min(b), a.max(b), out);
-        self.run(self, &tasks, Labels::OfOneTree, &ordered)
-    }
-
-    /// Calls `visit(a, b, out)` for every item `a` of this tree and `b` of another with overlapping boxes, as
-    /// [`Bvh::self_overlaps`] does.
-    pub fn overlaps_with<R: Send>(&self, other: &Self, visit: impl Fn(usize, usize, &mut Vec<R>) + Sync) -> Vec<R> {
-        let other = &other.seen_from(self);
-        let (Some(ours), Some(theirs)) = (self.root(), other.root()) else { return Vec::new() };
-        if !ours.bounds.overlaps(&theirs.bounds) {
-            return Vec::new();
-        }
-        let mut tasks = vec![Task::Between(ours.child, theirs.child)];
-        cut(&mut tasks, self.leaves.len() + other.leaves.len(), |task, out| self.expand(other, task, out));
-        self.run(other, &tasks, Labels::OfTwoTrees, &visit)
-    }
-
-    /// This tree with its boxes relative to the origin of another.
-    fn seen_from(&self, other: &Self) -> Self {
-        let by = other.origin - self.origin;
-        let mut boxes = vec![SmallBox::EMPTY; self.item_count];
-        for leaf in &self.leaves {
-            for (lane, item) in leaf.items() {
-                boxes[item] = leaf.lane(lane).shifted(by);
-            }
-        }
-        let mut seen = self.clone();
-        seen.refit_small(other.origin, |leaf| leaf.refit(|item| boxes[item]));
-        seen
+        cut(&mut tasks, self.leaves.len(), |task, out| self.expand(groups, task, out));
+        self.run(&tasks, groups, &|a, b, out| visit(a.min(b), a.max(b), out))
     }
 
     fn run<R: Send>(
         &self,
-        other: &Self,
         tasks: &[Task],
-        labels: Labels,
+        groups: &Groups,
         visit: &(impl Fn(usize, usize, &mut Vec<R>) + Sync),
     ) -> Vec<R> {
         let level = Level::new();
-        let carried_out = |&task: &Task| {
+        let carried_out = |batch: &mut Vec<(u32, u32)>, &task: &Task| {
             let mut out = Vec::new();
-            dispatch!(level, simd => self.carry_out(simd, other, task, labels, &mut |a, b| visit(a, b, &mut out)));
+            let mut visit_all = |batch: &mut Vec<(u32, u32)>| {
+                batch.iter().for_each(|&(a, b)| visit(a as usize, b as usize, &mut out));
+                batch.clear();
+            };
+            let mut gather = |a: u32, b: u32| {
+                batch.push((a, b));
+                if batch.len() == BATCH {
+                    visit_all(batch);
+                }
+            };
+            dispatch!(level, simd => self.carry_out(simd, task, groups, &mut gather));
+            visit_all(batch);
             out
         };
+        let empty = || Vec::with_capacity(BATCH);
         if let [only] = tasks {
-            return carried_out(only);
+            return carried_out(&mut empty(), only);
         }
-        let lists: Vec<Vec<R>> = tasks.par_iter().with_max_len(1).map(carried_out).collect();
+        let lists: Vec<Vec<R>> = tasks.par_iter().with_max_len(1).map_init(empty, carried_out).collect();
         lists.into_iter().flatten().collect()
     }
 
     #[inline(always)]
-    fn carry_out<S: Simd>(
-        &self,
-        simd: S,
-        other: &Self,
-        task: Task,
-        labels: Labels,
-        visit: &mut impl FnMut(usize, usize),
-    ) {
+    fn carry_out<S: Simd>(&self, simd: S, task: Task, groups: &Groups, visit: &mut impl FnMut(u32, u32)) {
         match task {
-            Task::Within(child) => self.within(simd, child, visit),
-            Task::Between(ours, theirs) => self.between(simd, other, labels, &mut vec![(ours, theirs)], visit),
+            Task::Within(child) => self.within(simd, child, groups, visit),
+            Task::Between(left, right) => self.between(simd, &mut vec![(left, right)], groups, visit),
         }
     }
 
     /// All pairs inside one subtree.
     #[inline(always)]
-    fn within<S: Simd>(&self, simd: S, child: Child, visit: &mut impl FnMut(usize, usize)) {
+    fn within<S: Simd>(&self, simd: S, child: Child, groups: &Groups, visit: &mut impl FnMut(u32, u32)) {
         let mut pending = vec![child];
         let mut pairs = Vec::with_capacity(128);
         while let Some(child) = pending.pop() {
+            if groups.of(child) != Groups::NONE {
+                continue;
+            }
             match child.target() {
                 Target::Leaf(leaf) => pairs_in_leaf(simd, &self.leaves[leaf], visit),
                 Target::Node(index) => {
                     let node = &self.nodes[index];
                     pending.extend([node.children[1], node.children[0]]);
-                    if node.side(0).overlaps(&node.side(1)) {
+                    if node.side(0).overlaps(&node.side(1)) && !groups.unite(node.children[0], node.children[1]) {
                         pairs.push((node.children[0], node.children[1]));
-                        self.between(simd, self, Labels::OfOneTree, &mut pairs, visit);
+                        self.between(simd, &mut pairs, groups, visit);
                     }
                 }
             }
@@ -127,19 +112,20 @@ impl Bvh {
     fn between<S: Simd>(
         &self,
         simd: S,
-        other: &Self,
-        labels: Labels,
         stack: &mut Vec<(Child, Child)>,
-        visit: &mut impl FnMut(usize, usize),
+        groups: &Groups,
+        visit: &mut impl FnMut(u32, u32),
     ) {
-        while let Some((ours, theirs)) = stack.pop() {
-            match (ours.target(), theirs.target()) {
-                (Target::Leaf(mine), Target::Leaf(their)) => {
-                    let mine = (&self.leaves[mine], &self.leaf_boxes[mine]);
-                    let their = (&other.leaves[their], &other.leaf_boxes[their]);
-                    pairs_of_leaves(simd, mine, their, labels, visit);
+        while let Some((left, right)) = stack.pop() {
+            match (left.target(), right.target()) {
+                (Target::Leaf(left), Target::Leaf(right)) => {
+                    pairs_of_leaves(simd, &self.leaves[left], (&self.leaves[right], &self.leaf_boxes[right]), visit);
                 }
-                _ => self.open(simd, other, ours, theirs, |ours, theirs| stack.push((ours, theirs))),
+                _ => self.open(simd, left, right, |left, right| {
+                    if !groups.unite(left, right) {
+                        stack.push((left, right));
+                    }
+                }),
             }
         }
     }
@@ -147,35 +133,36 @@ impl Bvh {
     /// Calls `each` with the overlapping pairs one level below a pair that is not of two leaves: nodes are opened on both
     /// sides at once, since subtrees that meet are mostly of one size.
     #[inline(always)]
-    fn open<S: Simd>(&self, simd: S, other: &Self, ours: Child, theirs: Child, mut each: impl FnMut(Child, Child)) {
-        match (ours.target(), theirs.target()) {
-            (Target::Node(mine), Target::Node(their)) => {
-                let (mine, their) = (&self.nodes[mine], &other.nodes[their]);
-                for pair in lanes_of(mine.meeting(simd, their)) {
-                    each(mine.children[pair / 2], their.children[pair % 2]);
+    fn open<S: Simd>(&self, simd: S, left: Child, right: Child, mut each: impl FnMut(Child, Child)) {
+        match (left.target(), right.target()) {
+            (Target::Node(ours), Target::Node(theirs)) => {
+                let (ours, theirs) = (&self.nodes[ours], &self.nodes[theirs]);
+                for pair in lanes_of(ours.meeting(simd, theirs)) {
+                    each(ours.children[pair / 2], theirs.children[pair % 2]);
                 }
             }
-            (Target::Node(mine), Target::Leaf(leaf)) => {
-                for branch in self.nodes[mine].branches() {
-                    if branch.bounds.overlaps(&other.leaf_boxes[leaf]) {
-                        each(branch.child, theirs);
-                    }
-                }
+            (Target::Node(node), Target::Leaf(leaf)) => {
+                self.branches_at(node, leaf).for_each(|child| each(child, right));
             }
-            (Target::Leaf(leaf), Target::Node(their)) => {
-                for branch in other.nodes[their].branches() {
-                    if branch.bounds.overlaps(&self.leaf_boxes[leaf]) {
-                        each(ours, branch.child);
-                    }
-                }
+            (Target::Leaf(leaf), Target::Node(node)) => {
+                self.branches_at(node, leaf).for_each(|child| each(left, child));
             }
             (Target::Leaf(_), Target::Leaf(_)) => {}
         }
     }
 
+    /// The children of a node that meet a leaf.
+    #[inline(always)]
+    fn branches_at(&self, node: usize, leaf: usize) -> impl Iterator<Item = Child> + '_ {
+        let meeting = move |branch: &Branch| branch.bounds.overlaps(&self.leaf_boxes[leaf]);
+        self.nodes[node].branches().into_iter().filter(meeting).map(|branch| branch.child)
+    }
+
     /// One level of the recursion as tasks; a pair of leaves stays as it is.
-    fn expand(&self, other: &Self, task: Task, out: &mut Vec<Task>) {
+    fn expand(&self, groups: &Groups, task: Task, out: &mut Vec<Task>) {
         match task {
+            Task::Within(child) if groups.of(child) != Groups::NONE => {}
+            Task::Between(left, right) if groups.unite(left, right) => {}
             Task::Within(child) => match child.target() {
                 Target::Leaf(_) => out.push(task),
                 Target::Node(index) => {
@@ -186,10 +173,10 @@ impl Bvh {
                     }
                 }
             },
-            Task::Between(ours, theirs) => match (ours.target(), theirs.target()) {
+            Task::Between(left, right) => match (left.target(), right.target()) {
                 (Target::Leaf(_), Target::Leaf(_)) => out.push(task),
                 _ => dispatch!(Level::new(), simd => {
-                    self.open(simd, other, ours, theirs, |ours, theirs| out.push(Task::Between(ours, theirs)));
+                    self.open(simd, left, right, |left, right| out.push(Task::Between(left, right)));
                 }),
             },
         }
@@ -197,56 +184,33 @@ impl Bvh {
 }
 
 #[inline(always)]
-fn pairs_in_leaf<S: Simd>(simd: S, leaf: &Leaf, visit: &mut impl FnMut(usize, usize)) {
+fn pairs_in_leaf<S: Simd>(simd: S, leaf: &Leaf, visit: &mut impl FnMut(u32, u32)) {
     for lane in 0..LANES - 1 {
-        let later = 0xfe << lane;
-        let met = leaf.meeting(simd, &leaf.lane(lane)) & later;
-        for other in lanes_of(met & !leaf.sharing_within(lane)) {
+        let strangers = 0xfe << lane & !leaf.sharing_within(lane);
+        if strangers & 0xff == 0 {
+            continue;
+        }
+        for other in lanes_of(leaf.meeting(simd, &leaf.lane(lane)) & strangers) {
             visit(leaf.item(lane), leaf.item(other));
         }
     }
 }
 
-/// The items of each leaf that meet the other leaf at all, then each of the fewer against all of the more.
+/// The items of one leaf that meet the box around the other, each against all of the other.
 #[inline(always)]
 fn pairs_of_leaves<S: Simd>(
     simd: S,
-    (ours, our_bounds): (&Leaf, &SmallBox),
+    ours: &Leaf,
     (theirs, their_bounds): (&Leaf, &SmallBox),
-    labels: Labels,
-    visit: &mut impl FnMut(usize, usize),
+    visit: &mut impl FnMut(u32, u32),
 ) {
-    let our_lanes = ours.meeting(simd, their_bounds);
-    if our_lanes == 0 {
-        return;
-    }
-    let their_lanes = theirs.meeting(simd, our_bounds);
-    if our_lanes.count_ones() <= their_lanes.count_ones() {
-        lanes_against_leaf(simd, (ours, our_lanes), theirs, labels, visit);
-    } else {
-        lanes_against_leaf(simd, (theirs, their_lanes), ours, labels, &mut |their, our| visit(our, their));
-    }
-}
-
-#[inline(always)]
-fn lanes_against_leaf<S: Simd>(
-    simd: S,
-    (few, lanes): (&Leaf, u32),
-    many: &Leaf,
-    labels: Labels,
-    visit: &mut impl FnMut(usize, usize),
-) {
-    for lane in lanes_of(lanes) {
-        let met = many.meeting(simd, &few.lane(lane));
+    for lane in lanes_of(ours.meeting(simd, their_bounds)) {
+        let met = theirs.meeting(simd, &ours.lane(lane));
         if met == 0 {
             continue;
         }
-        let passed_over = match labels {
-            Labels::OfOneTree => many.sharing(simd, few, lane),
-            Labels::OfTwoTrees => 0,
-        };
-        for other in lanes_of(met & !passed_over) {
-            visit(few.item(lane), many.item(other));
+        for other in lanes_of(met & !theirs.sharing(simd, ours, lane)) {
+            visit(ours.item(lane), theirs.item(other));
         }
     }
 }
@@ -285,9 +249,9 @@ mod tests {
         })
     }
 
-    fn brute_force(ours: &[Aabb], theirs: &[Aabb], keep: impl Fn(usize, usize) -> bool) -> Vec<(usize, usize)> {
-        let all = (0..ours.len()).flat_map(|a| (0..theirs.len()).map(move |b| (a, b)));
-        all.filter(|&(a, b)| keep(a, b) && ours[a].overlaps(&theirs[b])).collect()
+    fn brute_force(boxes: &[Aabb]) -> Vec<(usize, usize)> {
+        let all = (0..boxes.len()).flat_map(|a| (a + 1..boxes.len()).map(move |b| (a, b)));
+        all.filter(|&(a, b)| boxes[a].overlaps(&boxes[b])).collect()
     }
 
     proptest! {
@@ -296,21 +260,14 @@ mod tests {
             let mut tree = Bvh::build(&built);
             let mut found = tree.self_overlaps(|a, b, out| out.push((a, b)));
             found.sort_unstable();
-            prop_assert_eq!(found, brute_force(&built, &built, |a, b| a < b));
+            prop_assert_eq!(found, brute_force(&built));
 
             let shared = built.len().min(moved.len());
             let now: Vec<Aabb> = (0..built.len()).map(|at| if at < shared { moved[at] } else { built[at] }).collect();
             tree.refit(|item| now[item]);
             let mut found = tree.self_overlaps(|a, b, out| out.push((a, b)));
             found.sort_unstable();
-            prop_assert_eq!(found, brute_force(&now, &now, |a, b| a < b));
-        }
-
-        #[test]
-        fn two_trees_meet_where_their_items_do(ours in boxes(), theirs in boxes()) {
-            let mut found = Bvh::build(&ours).overlaps_with(&Bvh::build(&theirs), |a, b, out| out.push((a, b)));
-            found.sort_unstable();
-            prop_assert_eq!(found, brute_force(&ours, &theirs, |_, _| true));
+            prop_assert_eq!(found, brute_force(&now));
         }
 
         #[test]

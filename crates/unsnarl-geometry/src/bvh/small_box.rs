@@ -31,11 +31,6 @@ impl SmallBox {
         Self { min: min.to_array().map(rounded_down), max: max.to_array().map(rounded_up) }
     }
 
-    /// This box as seen from another origin, rounded outward again.
-    pub(super) fn shifted(&self, by: DVec3) -> Self {
-        Self::around(&self.to_aabb(), by)
-    }
-
     pub(super) fn to_aabb(self) -> Aabb {
         Aabb { min: DVec3::from(self.min.map(f64::from)), max: DVec3::from(self.max.map(f64::from)) }
     }
@@ -163,8 +158,8 @@ impl Leaf {
     }
 
     #[inline(always)]
-    pub(super) fn item(&self, lane: usize) -> usize {
-        self.items[lane] as usize
+    pub(super) fn item(&self, lane: usize) -> u32 {
+        self.items[lane]
     }
 
     #[inline(always)]
@@ -175,7 +170,7 @@ impl Leaf {
     /// Gives every item a new box and returns the box around all.
     #[inline(always)]
     pub(super) fn refit(&mut self, box_of: impl Fn(usize) -> SmallBox) -> SmallBox {
-        self.refit_lanes(|leaf, lane| box_of(leaf.item(lane)))
+        self.refit_lanes(|leaf, lane| box_of(leaf.item(lane) as usize))
     }
 
     /// The same, where labels are points.

@@ -26,24 +26,37 @@ const MOST_TRIANGLES: usize = 255;
 /// What the triangles around a vertex have in common.
 #[derive(Clone, Copy)]
 struct Fan {
-    /// From where all are surely seen to turn counter-clockwise: bit `2 k` for the positive end of axis `k`, bit `2 k + 1`
-    /// for its negative end.
+    /// From where all are surely seen to turn counter-clockwise, as [`views`] tells.
     views: u8,
     /// How many pass the two halves of a line through the vertex: eight bits for each half and each height axis.
     passes: u64,
 }
 
-/// The vertices whose fans are not proved, in index order.
-pub(super) fn unproved_fans(topology: &Topology, positions: &[DVec3], reach: Reach) -> Vec<VertexId> {
+/// The vertices whose fans are not proved, in index order; nothing is asked of those that are settled (none, if the list
+/// is empty).
+pub(super) fn unproved_fans(
+    topology: &Topology,
+    positions: &[DVec3],
+    reach: Reach,
+    is_settled: &[bool],
+) -> Vec<VertexId> {
     let mut fans = vec![Fan { views: u8::MAX, passes: 0 }; topology.vertex_count()];
-    dispatch!(Level::new(), simd => survey(simd, topology, positions, reach, &mut fans));
-    let vertices = (0..topology.vertex_count()).map(VertexId::new);
+    let is_settled = |vertex: VertexId| is_settled.get(vertex.index()).copied().unwrap_or(false);
+    let unsettled = topology.triangles().iter().filter(|corners| !corners.iter().all(|&corner| is_settled(corner)));
+    dispatch!(Level::new(), simd => survey(simd, unsettled, positions, reach, &mut fans));
+    let vertices = (0..topology.vertex_count()).map(VertexId::new).filter(|&vertex| !is_settled(vertex));
     vertices.filter(|&vertex| !fans[vertex.index()].is_graph(topology, vertex)).collect()
 }
 
 #[inline(always)]
-fn survey<S: Simd>(simd: S, topology: &Topology, positions: &[DVec3], reach: Reach, fans: &mut [Fan]) {
-    for &corners in topology.triangles() {
+fn survey<'a, S: Simd>(
+    simd: S,
+    triangles: impl Iterator<Item = &'a [VertexId; 3]>,
+    positions: &[DVec3],
+    reach: Reach,
+    fans: &mut [Fan],
+) {
+    for &corners in triangles {
         let points = corners.map(|corner| positions[corner.index()]);
         let views = views(points, reach);
         for corner in corners {
@@ -70,9 +83,10 @@ fn survey<S: Simd>(simd: S, topology: &Topology, positions: &[DVec3], reach: Rea
 /// it the triangle passes. They are never all equal.
 const MIDDLES: [(usize, usize); 8] = [(0, 0), (2, 0), (0, 0), (1, 1), (1, 0), (0, 1), (2, 1), (0, 0)];
 
-/// From where a triangle is surely seen to turn counter-clockwise, as in [`Fan::views`].
+/// From where a triangle is surely seen to turn counter-clockwise: bit `2 k` for the positive end of axis `k`, bit
+/// `2 k + 1` for its negative end.
 #[inline(always)]
-fn views([a, b, c]: [DVec3; 3], reach: Reach) -> u8 {
+pub(super) fn views([a, b, c]: [DVec3; 3], reach: Reach) -> u8 {
     let normal = (b - a).cross(c - a);
     let seen = |height: f64| u8::from(height > reach.planar_error()) | u8::from(height < -reach.planar_error()) << 1;
     seen(normal.x) | seen(normal.y) << 2 | seen(normal.z) << 4

@@ -2,6 +2,7 @@
 
 use super::crossing::{PairCrossing, crossings_within};
 use super::fan::unproved_fans;
+use super::patch::{Graphs, Habit};
 use super::separation::Reach;
 use super::triangle_pair::{Relation, relation_within};
 use crate::aabb::Aabb;
@@ -28,6 +29,9 @@ pub struct IntersectingPair {
     pub relation: Relation,
 }
 
+/// Two triangles that cross, the one with the smaller index first, and their one or two crossings.
+pub type CrossingPair = (TriangleId, TriangleId, [Option<PairCrossing>; 2]);
+
 /// The box of a triangle.
 pub fn triangle_box(topology: &Topology, positions: &[DVec3], triangle: usize) -> Aabb {
     let [a, b, c] = topology.triangles()[triangle].map(|vertex| positions[vertex.index()]);
@@ -51,7 +55,7 @@ pub fn find_intersecting_pairs(
     wanted: impl Fn(usize, usize) -> bool + Sync,
 ) -> Vec<IntersectingPair> {
     let reach = Reach::within(&tree.bounds());
-    find_pairs(topology, positions, tree, reach, |a, b| {
+    find_pairs(topology, positions, tree, (reach, None), |a, b| {
         if !wanted(a.index(), b.index()) {
             return None;
         }
@@ -61,14 +65,18 @@ pub fn find_intersecting_pairs(
 }
 
 /// Every pair of triangles that cross in the symbolically perturbed mesh, with its one or two crossings, sorted.
+///
+/// The habit comes from earlier searches of the same mesh; a new one will do.
 pub fn find_crossing_pairs(
     topology: &Topology,
     positions: &[DVec3],
     tree: &Bvh,
+    habit: &mut Habit,
     wanted: impl Fn(usize, usize) -> bool + Sync,
-) -> Vec<(TriangleId, TriangleId, [Option<PairCrossing>; 2])> {
+) -> Vec<CrossingPair> {
     let reach = Reach::within(&tree.bounds());
-    find_pairs(topology, positions, tree, reach, |a, b| {
+    let graphs = habit.graphs(topology, positions, tree, reach);
+    find_pairs(topology, positions, tree, (reach, graphs), |a, b| {
         if !wanted(a.index(), b.index()) {
             return None;
         }
@@ -78,24 +86,28 @@ pub fn find_crossing_pairs(
 }
 
 /// What `examine` says of all pairs that may meet, sorted: neighbours from the fans that are not proved, the others from
-/// the tree.
-fn find_pairs<R: Send + Ord>(
+/// the tree. Patches that are graphs have none of either.
+fn find_pairs<R: Send>(
     topology: &Topology,
     positions: &[DVec3],
     tree: &Bvh,
-    reach: Reach,
+    (reach, graphs): (Reach, Option<Graphs>),
     examine: impl Fn(TriangleId, TriangleId) -> Option<R> + Sync,
 ) -> Vec<R> {
-    let of_strangers =
-        || tree.self_overlaps(|a, b, out: &mut Vec<R>| out.extend(examine(TriangleId::new(a), TriangleId::new(b))));
+    let examine = |a: TriangleId, b: TriangleId| Some(((a, b), examine(a, b)?));
+    let Graphs { groups, is_inner } = graphs.unwrap_or_default();
+    let of_strangers = || {
+        let each = |a, b, out: &mut Vec<_>| out.extend(examine(TriangleId::new(a), TriangleId::new(b)));
+        tree.self_overlaps_between(&groups, each)
+    };
     let of_neighbours = || {
-        let unproved = unproved_fans(topology, positions, reach);
+        let unproved = unproved_fans(topology, positions, reach, &is_inner);
         let of_fan = |&vertex: &VertexId| {
             let mut out = Vec::new();
             for_pairs_of_fan(topology, vertex, &unproved, |a, b| out.extend(examine(a, b)));
             out
         };
-        unproved.par_iter().with_min_len(FANS_PER_TASK).map(of_fan).collect::<Vec<Vec<R>>>()
+        unproved.par_iter().with_min_len(FANS_PER_TASK).map(of_fan).collect::<Vec<Vec<_>>>()
     };
     let (mut pairs, lists) = if topology.triangle_count() < SMALL_MESH {
         (of_strangers(), of_neighbours())
@@ -103,8 +115,9 @@ fn find_pairs<R: Send + Ord>(
         rayon::join(of_strangers, of_neighbours)
     };
     pairs.extend(lists.into_iter().flatten());
-    pairs.sort_unstable();
-    pairs
+    // A pair comes once, so that its place is told by its triangles alone.
+    pairs.sort_unstable_by_key(|(triangles, _)| *triangles);
+    pairs.into_iter().map(|(_, found)| found).collect()
 }
 
 /// The pairs of triangles at a vertex. A pair that shares several vertices comes up at the smallest of them, and not at

@@ -11,13 +11,16 @@
 mod crossing;
 mod fan;
 mod find;
+mod patch;
 mod planar;
 mod separation;
 mod triangle_pair;
 
 pub use crossing::{PairCrossing, PairSide, crossings_of_pair};
 pub use find::{
-    IntersectingPair, SMALL_MESH, find_crossing_pairs, find_intersecting_pairs, triangle_box, triangle_tree,
+    CrossingPair, IntersectingPair, SMALL_MESH, find_crossing_pairs, find_intersecting_pairs, triangle_box,
+    triangle_tree,
 };
+pub use patch::Habit;
 pub use separation::surely_apart;
 pub use triangle_pair::{Relation, relation};

@@ -7,7 +7,7 @@
 //! Guarantees: every crossing has one segment per triangle at its edge, every segment two ends, each segment is in
 //! exactly one contour. This holds by construction for the perturbed mesh, so it holds for degenerate input.
 
-use unsnarl_geometry::intersection::{PairCrossing, PairSide};
+use unsnarl_geometry::intersection::{CrossingPair, PairCrossing, PairSide};
 use unsnarl_geometry::{DVec3, EdgeId, Topology, TriangleId, VertexId};
 
 /// One of the two preimages of a contour: the curve as drawn on one of the two sheets that cross.
@@ -129,8 +129,6 @@ impl Contour {
     }
 }
 
-type CrossingPair = (TriangleId, TriangleId, [Option<PairCrossing>; 2]);
-
 /// Joins the crossings of all pairs into contours.
 pub fn trace(topology: &Topology, positions: &[DVec3], pairs: &[CrossingPair]) -> Vec<Contour> {
     let graph = Graph::new(topology, pairs);
@@ -177,22 +175,30 @@ impl Graph {
             PairSide::First => (topology.triangle_edges(*a)[crossing.edge], *b),
             PairSide::Second => (topology.triangle_edges(*b)[crossing.edge], *a),
         };
-        let mut nodes: Vec<(EdgeId, TriangleId)> =
-            pairs.iter().flat_map(|pair| pair.2.iter().flatten().map(move |&crossing| key(pair, crossing))).collect();
-        nodes.sort_unstable();
-        nodes.dedup();
-        let node_of = |at: (EdgeId, TriangleId)| {
-            SegmentEnd::Node(nodes.binary_search(&at).expect("every crossing is in the list") as u32)
-        };
+        // Every crossing with its place, two for each pair: those with one key are one node.
+        let places = pairs.iter().zip(0..).flat_map(|(pair, number)| {
+            let crossings = pair.2.iter().zip(0..).filter_map(|(crossing, which)| crossing.zip(Some(which)));
+            crossings.map(move |(crossing, which)| (key(pair, crossing), 2 * number + which))
+        });
+        let mut places: Vec<((EdgeId, TriangleId), u32)> = places.collect();
+        places.sort_unstable();
+        let mut nodes = Vec::with_capacity(places.len());
+        let mut node_at = vec![0; 2 * pairs.len()];
+        for (crossing, place) in places {
+            if nodes.last() != Some(&crossing) {
+                nodes.push(crossing);
+            }
+            node_at[place as usize] = nodes.len() as u32 - 1;
+        }
         let segments: Vec<Segment> = pairs
             .iter()
-            .map(|pair| {
+            .zip(node_at.chunks_exact(2))
+            .map(|(pair, nodes)| {
                 let ends = match pair.2 {
-                    [Some(first), Some(second)] => [node_of(key(pair, first)), node_of(key(pair, second))],
-                    [first, second] => {
-                        let only = first.or(second).expect("a crossing pair has a crossing");
-                        let shared = shared_vertex(topology, pair.0, pair.1);
-                        [SegmentEnd::Loop(shared), node_of(key(pair, only))]
+                    [Some(_), Some(_)] => [SegmentEnd::Node(nodes[0]), SegmentEnd::Node(nodes[1])],
+                    [first, _] => {
+                        let only = nodes[usize::from(first.is_none())];
+                        [SegmentEnd::Loop(shared_vertex(topology, pair.0, pair.1)), SegmentEnd::Node(only)]
                     }
                 };
                 Segment { triangles: [pair.0, pair.1], ends }

@@ -26,13 +26,14 @@ pub use kind::ContourKind;
 pub use verdict::{Verdict, smallest_gap, verdict};
 
 use unsnarl_geometry::bvh::Bvh;
-use unsnarl_geometry::intersection::{SMALL_MESH, find_crossing_pairs, triangle_tree};
+use unsnarl_geometry::intersection::{CrossingPair, Habit, SMALL_MESH, find_crossing_pairs, triangle_tree};
 use unsnarl_geometry::{DVec3, Topology, VertexId};
 
 /// Memory that is kept between analyses of one assembly. Dropping it changes no result.
 #[derive(Clone, Debug, Default)]
 pub struct Workspace {
     tree: Option<Bvh>,
+    habit: Habit,
     floods: flood::FloodMemory,
 }
 
@@ -40,6 +41,17 @@ impl Workspace {
     /// The tree over the triangles at these positions: built at first, refitted afterwards.
     pub fn tree(&mut self, topology: &Topology, positions: &[DVec3]) -> &Bvh {
         fitted(&mut self.tree, topology, positions)
+    }
+
+    /// The pairs of triangles that cross at these positions, of those that are wanted.
+    pub(crate) fn crossing_pairs(
+        &mut self,
+        topology: &Topology,
+        positions: &[DVec3],
+        wanted: impl Fn(usize, usize) -> bool + Sync,
+    ) -> Vec<CrossingPair> {
+        let tree = fitted(&mut self.tree, topology, positions);
+        find_crossing_pairs(topology, positions, tree, &mut self.habit, wanted)
     }
 }
 
@@ -86,8 +98,7 @@ fn in_pool<R: Send>(topology: &Topology, work: impl FnOnce() -> R + Send) -> R {
 
 fn analyze_in_pool(assembly: &Assembly, positions: &[DVec3], workspace: &mut Workspace) -> Tangle {
     let topology = assembly.topology();
-    let tree = workspace.tree(topology, positions);
-    let pairs = find_crossing_pairs(topology, positions, tree, |a, b| assembly.counts(a, b));
+    let pairs = workspace.crossing_pairs(topology, positions, |a, b| assembly.counts(a, b));
     if pairs.is_empty() {
         return Tangle::default();
     }

@@ -4,7 +4,7 @@ use crate::analysis::Workspace;
 use crate::analysis::contour::crossing_point;
 use std::collections::BTreeMap;
 use unsnarl_geometry::distance::point_triangle;
-use unsnarl_geometry::intersection::{PairCrossing, PairSide, find_crossing_pairs};
+use unsnarl_geometry::intersection::{PairCrossing, PairSide};
 use unsnarl_geometry::{DVec3, Topology, TriangleId};
 
 /// Where another surface stands through a triangle.
@@ -34,13 +34,12 @@ pub(super) fn holes(
     memory: &mut Workspace,
     wanted: &(dyn Fn(TriangleId, TriangleId) -> bool + Sync),
 ) -> Vec<Hole> {
-    let tree = memory.tree(topology, positions);
     let either = |a: usize, b: usize| {
         let (a, b) = (TriangleId::new(a), TriangleId::new(b));
         wanted(a, b) || wanted(b, a)
     };
     let mut sums: BTreeMap<TriangleId, (Hole, f64)> = BTreeMap::new();
-    for (first, second, crossings) in find_crossing_pairs(topology, positions, tree, either) {
+    for (first, second, crossings) in memory.crossing_pairs(topology, positions, either) {
         let points: Vec<DVec3> = crossings
             .into_iter()
             .flatten()
