@@ -54,7 +54,7 @@ def newton_run(scene, faces, frames, held):
     wp.config.quiet = True
     wp.init()
     with wp.ScopedDevice("cpu"):
-        builder = newton.ModelBuilder(up_axis=newton.Axis.Y, gravity=0.0 if scene == "twist" else -9.81)
+        builder = newton.ModelBuilder(up_axis=newton.Axis.Y, gravity=(0.0, 0.0 if scene == "twist" else -9.81, 0.0))
         builder.add_cloth_mesh(
             pos=wp.vec3(0.0, 0.0, 0.0),
             rot=wp.quat_identity(),

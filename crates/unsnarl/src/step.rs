@@ -211,6 +211,7 @@ impl Trial<'_> {
         let mut guidance = self.guidance.clone();
         guidance.holds.extend(holds);
         guidance.supports.extend(supports);
+        guidance.guess.clone_from(&proposed.velocities);
         let before = proposed.report;
         *proposed = dynamics::propose(&self.start, &guidance, &self.settings.dynamics, &mut workspace.dynamics);
         proposed.report.join(before);

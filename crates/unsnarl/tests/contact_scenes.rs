@@ -195,7 +195,7 @@ fn layers_on_a_turning_ball_cross_neither_each_other_nor_the_ball() {
     }
 }
 
-/// Cloth on an inclined plane, flat or folded once: below the friction angle it stays; above it, it slides as a block does.
+/// Cloth on an inclined plane, flat or folded once: below the friction angle it stays; above it, it slides, flat cloth as a block does.
 #[test]
 fn static_friction_holds_below_the_friction_angle() {
     let rows = [(15.0_f64, 1.0, false), (15.0, -1.0, false), (40.0, 1.0, true), (40.0, -1.0, true)];
@@ -223,13 +223,9 @@ fn static_friction_holds_below_the_friction_angle() {
         // Between 0.5 and 1 s: a/2 (1 - 1/4), a = g (sin - friction cos).
         let angle = angle_degrees.to_radians();
         let expected = if slides { 0.375 * 9.81 * (angle.sin() - 0.5 * angle.cos()) } else { 0.0 };
-        // The fold opens and closes on its way.
-        let tolerance = if slides { (if side < 0.0 { 0.15 } else { 0.02 }) * expected } else { 1e-4 };
-        println!("at {angle_degrees} side {side} moved {moved} expected {expected}");
-        assert!(
-            side < 0.0 || (moved - expected).abs() < tolerance,
-            "at {angle_degrees} degrees, side {side}, it moved {moved} m"
-        );
+        // Both layers of a fold are within reach of the plane and rub on it, and the upper one rubs on the lower one too.
+        let tolerance = if slides { (if side < 0.0 { 0.5 } else { 0.02 }) * expected } else { 1e-4 };
+        assert!((moved - expected).abs() < tolerance, "at {angle_degrees} degrees, side {side}, it moved {moved} m");
     }
 }
 

@@ -52,6 +52,9 @@ pub struct Guidance {
     pub holds: Vec<(VertexId, Hold)>,
     /// Points between vertices that bodies support.
     pub supports: Vec<Support>,
+    /// Velocities from which an implicit solve sets out, or empty for those of the start: a solution of almost the same system saves
+    /// most of the work.
+    pub guess: Vec<DVec3>,
 }
 
 /// Where a guided vertex has to be at the end of the step.

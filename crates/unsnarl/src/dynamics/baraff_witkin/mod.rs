@@ -67,7 +67,8 @@ pub fn propose(start: &Start, guidance: &Guidance, settings: &DynamicsSettings, 
         if round == 0 {
             for (row, &vertex) in pattern.vertex_of.iter().enumerate() {
                 let vertex = vertex as usize;
-                memory.change[row] = freedom[vertex].filter(base.velocities[vertex] - velocities[vertex]);
+                let guess = guidance.guess.get(vertex).unwrap_or(&base.velocities[vertex]);
+                memory.change[row] = freedom[vertex].filter(*guess - velocities[vertex]);
             }
         }
         for &(vertex, goal) in &goals {
