@@ -144,6 +144,34 @@ fn a_spiral_ramp_that_meets_its_own_start_is_no_graph() {
 }
 
 #[test]
+fn a_sheet_that_was_a_graph_is_looked_at_again_as_it_moves() {
+    let ramp = |turns: f64| {
+        sheet(40, move |u, v| {
+            let angle = turns * std::f64::consts::TAU * u;
+            DVec3::new((1.0 + v) * angle.sin(), (1.0 + v) * angle.cos(), 0.4 * (2.0 * u - 1.0) * (v - 0.4))
+        })
+    };
+    let (mut positions, triangles) = ramp(0.4);
+    let topology = Topology::new(positions.len(), &triangles).unwrap();
+    let mut tree = triangle_tree(&topology, &positions);
+    let mut habit = Habit::default();
+    let mut most = 0;
+    for step in 0..30 {
+        positions = ramp(0.4 + 0.03 * f64::from(step)).0;
+        // Now and then a dent that turns triangles over without reaching the rim.
+        if step % 5 == 4 {
+            positions[820] += DVec3::new(0.1, 0.06, 0.02);
+        }
+        tree.refit_on_points(&positions);
+        let found = find_crossing_pairs(&topology, &positions, &tree, &mut habit, |_, _| true);
+        let expected = find_crossing_pairs(&topology, &positions, &tree, &mut Habit::default(), |_, _| true);
+        assert_eq!(found, expected, "step {step}");
+        most = most.max(found.len());
+    }
+    assert!(most > 20, "the ramp meets its start in the end");
+}
+
+#[test]
 fn layers_facing_both_ways_cross_each_other_but_not_themselves() {
     let (front, triangles) = sheet(40, |u, v| DVec3::new(u, v, 0.05 * (9.0 * u).sin()));
     let (back, _) = sheet(40, |u, v| DVec3::new(u + 0.001, v + 0.002, 0.03 * (7.0 * v).sin() - 0.01));

@@ -2,7 +2,7 @@
 
 use super::crossing::{PairCrossing, crossings_within};
 use super::fan::unproved_fans;
-use super::patch::{Graphs, Habit};
+use super::patch::{Graphs, Habit, Place};
 use super::separation::Reach;
 use super::triangle_pair::{Relation, relation_within};
 use crate::aabb::Aabb;
@@ -55,7 +55,7 @@ pub fn find_intersecting_pairs(
     wanted: impl Fn(usize, usize) -> bool + Sync,
 ) -> Vec<IntersectingPair> {
     let reach = Reach::within(&tree.bounds());
-    find_pairs(topology, positions, tree, (reach, None), |a, b| {
+    find_pairs(Place { topology, positions, reach }, tree, None, |a, b| {
         if !wanted(a.index(), b.index()) {
             return None;
         }
@@ -66,7 +66,7 @@ pub fn find_intersecting_pairs(
 
 /// Every pair of triangles that cross in the symbolically perturbed mesh, with its one or two crossings, sorted.
 ///
-/// The habit comes from earlier searches of the same mesh; a new one will do.
+/// The habit comes from earlier searches of the same mesh through the same tree; a new one will do.
 pub fn find_crossing_pairs(
     topology: &Topology,
     positions: &[DVec3],
@@ -75,8 +75,8 @@ pub fn find_crossing_pairs(
     wanted: impl Fn(usize, usize) -> bool + Sync,
 ) -> Vec<CrossingPair> {
     let reach = Reach::within(&tree.bounds());
-    let graphs = habit.graphs(topology, positions, tree, reach);
-    find_pairs(topology, positions, tree, (reach, graphs), |a, b| {
+    let place = Place { topology, positions, reach };
+    find_pairs(place, tree, habit.graphs(place, tree), |a, b| {
         if !wanted(a.index(), b.index()) {
             return None;
         }
@@ -88,20 +88,20 @@ pub fn find_crossing_pairs(
 /// What `examine` says of all pairs that may meet, sorted: neighbours from the fans that are not proved, the others from
 /// the tree. Patches that are graphs have none of either.
 fn find_pairs<R: Send>(
-    topology: &Topology,
-    positions: &[DVec3],
+    Place { topology, positions, reach }: Place<'_>,
     tree: &Bvh,
-    (reach, graphs): (Reach, Option<Graphs>),
+    graphs: Option<&Graphs>,
     examine: impl Fn(TriangleId, TriangleId) -> Option<R> + Sync,
 ) -> Vec<R> {
     let examine = |a: TriangleId, b: TriangleId| Some(((a, b), examine(a, b)?));
-    let Graphs { groups, is_inner } = graphs.unwrap_or_default();
+    let nothing = Graphs::default();
+    let Graphs { groups, is_inner, .. } = graphs.unwrap_or(&nothing);
     let of_strangers = || {
         let each = |a, b, out: &mut Vec<_>| out.extend(examine(TriangleId::new(a), TriangleId::new(b)));
-        tree.self_overlaps_between(&groups, each)
+        tree.self_overlaps_between(groups, each)
     };
     let of_neighbours = || {
-        let unproved = unproved_fans(topology, positions, reach, &is_inner);
+        let unproved = unproved_fans(topology, positions, reach, is_inner);
         let of_fan = |&vertex: &VertexId| {
             let mut out = Vec::new();
             for_pairs_of_fan(topology, vertex, &unproved, |a, b| out.extend(examine(a, b)));

@@ -13,6 +13,7 @@ mod fan;
 mod find;
 mod patch;
 mod planar;
+mod polygon;
 mod separation;
 mod triangle_pair;
 

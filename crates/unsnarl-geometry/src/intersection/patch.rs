@@ -12,6 +12,7 @@
 //! those.
 
 use super::fan::views;
+use super::polygon::Polygon;
 use super::separation::Reach;
 use crate::bvh::{Agreement, Bvh, Groups};
 use crate::ids::{EdgeId, VertexId};
@@ -28,144 +29,163 @@ const TRIANGLES_PER_TASK: usize = 2048;
 /// In place of a patch, for triangles of none that is proved.
 const NONE: u32 = Groups::NONE;
 
-/// Whether it is worth while to look for patches: what one search of a moving mesh tells the next. Results do not depend
-/// on it.
+/// What one search of a moving mesh tells the next, through the same tree: the patches that were graphs, which mostly
+/// still are, or that it is not worth while to look for any. Results do not depend on it.
 #[derive(Clone, Debug)]
 pub struct Habit {
+    known: Option<Graphs>,
     /// Searches before patches are looked for.
     wait: u32,
-    /// Searches to wait when they are found in vain.
+    /// Searches to wait when that was in vain.
     pause: u32,
 }
 
 impl Default for Habit {
     /// Not in the first search: a mesh that is looked at once is searched sooner without.
     fn default() -> Self {
-        Self { wait: 1, pause: 4 }
-    }
-}
-
-impl Habit {
-    /// The patches that are graphs, where this is the time to look for them and they cover enough of the mesh.
-    pub(super) fn graphs(
-        &mut self,
-        topology: &Topology,
-        positions: &[DVec3],
-        tree: &Bvh,
-        reach: Reach,
-    ) -> Option<Graphs> {
-        if self.wait > 0 {
-            self.wait -= 1;
-            return None;
-        }
-        let found = graphs(topology, positions, tree, reach);
-        if found.is_none() {
-            self.wait = self.pause;
-            self.pause = (2 * self.pause).min(LONGEST_PAUSE);
-        }
-        found
+        Self { known: None, wait: 1, pause: 4 }
     }
 }
 
 /// Searches of a rough mesh from one look for patches to the next, at most.
 const LONGEST_PAUSE: u32 = 64;
 
+impl Habit {
+    /// Patches that are graphs, where they cover enough of the mesh and this is the time to look for them.
+    pub(super) fn graphs(&mut self, place: Place<'_>, tree: &Bvh) -> Option<&Graphs> {
+        if !self.known.as_ref().is_some_and(|known| known.hold(place)) {
+            self.known = None;
+            if self.wait > 0 {
+                self.wait -= 1;
+                return None;
+            }
+            self.known = Graphs::find(place, tree);
+        }
+        if self.known.is_none() {
+            self.wait = self.pause;
+            self.pause = (2 * self.pause).min(LONGEST_PAUSE);
+        }
+        self.known.as_ref()
+    }
+}
+
+/// A mesh where it is.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'a> {
+    pub(super) topology: &'a Topology,
+    pub(super) positions: &'a [DVec3],
+    pub(super) reach: Reach,
+}
+
 /// What is proved of a mesh.
-#[derive(Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Graphs {
     /// Patches none of whose pairs meet beyond what they share.
     pub(super) groups: Groups,
     /// For each vertex, whether all its triangles lie in one of them; empty if none do.
     pub(super) is_inner: Vec<bool>,
+    /// The patch of each triangle.
+    patch_of: Vec<u32>,
+    /// For each patch, how it is seen and the vertices along its rim; none, if it is not proved.
+    outlines: Vec<Outline>,
 }
 
-fn graphs(topology: &Topology, positions: &[DVec3], tree: &Bvh, reach: Reach) -> Option<Graphs> {
-    let view = |corners: &[VertexId; 3]| views(corners.map(|corner| positions[corner.index()]), reach);
-    let views: Vec<u8> = topology.triangles().par_iter().with_min_len(TRIANGLES_PER_TASK).map(view).collect();
-    let across = |triangle: usize| (views[triangle] | views[triangle] >> 1) & EVEN_BITS;
-    let subtrees = tree.agreements(across, LEAST_LEAVES);
-    if tree.share_of(&subtrees) < LEAST_SHARE {
-        return None;
-    }
-    let mut patches = Patches { topology, positions, reach, of_triangle: vec![NONE; views.len()] };
-    patches.try_all(tree, &views, &subtrees);
-    let of_triangle = patches.of_triangle;
-    let proved = of_triangle.iter().filter(|patch| **patch != NONE).count();
-    if (proved as f64) < LEAST_SHARE * of_triangle.len() as f64 {
-        return None;
-    }
-    let groups = tree.groups(|triangle| of_triangle[triangle]);
-    Some(Graphs { groups, is_inner: inner_vertices(topology, &of_triangle) })
+/// A patch as it is seen: all triangles turn one way around an axis.
+#[derive(Clone, Debug)]
+struct Outline {
+    axis: usize,
+    /// Which of [`views`] all its triangles have.
+    view: u8,
+    rim: Vec<VertexId>,
 }
 
 /// The bits of the positive ends of all axes.
 const EVEN_BITS: u8 = 0b01_0101;
 
-struct Patches<'a> {
-    topology: &'a Topology,
-    positions: &'a [DVec3],
-    reach: Reach,
-    /// The patch of each triangle.
-    of_triangle: Vec<u32>,
-}
-
-impl Patches<'_> {
-    /// Makes two patches of every subtree and keeps those that are graphs.
-    fn try_all(&mut self, tree: &Bvh, views: &[u8], subtrees: &[Agreement]) {
-        let mut axes = Vec::with_capacity(2 * subtrees.len());
-        for (subtree, number) in subtrees.iter().zip(0..) {
+impl Graphs {
+    fn find(place: Place<'_>, tree: &Bvh) -> Option<Self> {
+        let view = |corners: &[VertexId; 3]| place.views(corners);
+        let triangles = place.topology.triangles().par_iter().with_min_len(TRIANGLES_PER_TASK);
+        let views: Vec<u8> = triangles.map(view).collect();
+        let across = |triangle: usize| (views[triangle] | views[triangle] >> 1) & EVEN_BITS;
+        let subtrees = tree.agreements(across, LEAST_LEAVES);
+        if tree.share_of(&subtrees) < LEAST_SHARE {
+            return None;
+        }
+        // The triangles of a subtree that face one way are a patch, those that face the other another.
+        let mut patch_of = vec![NONE; views.len()];
+        let mut sights = Vec::with_capacity(2 * subtrees.len());
+        for subtree in &subtrees {
             let axis = flattest_axis(tree, subtree);
             for triangle in tree.items_of(subtree) {
-                self.of_triangle[triangle] = 2 * number + u32::from(views[triangle] >> (2 * axis + 1) & 1);
+                patch_of[triangle] = sights.len() as u32 + u32::from(views[triangle] >> (2 * axis + 1) & 1);
             }
-            axes.extend([axis; 2]);
+            sights.extend([(axis, 1 << (2 * axis)), (axis, 2 << (2 * axis))]);
         }
-        let is_graph: Vec<bool> = self
-            .rims(axes.len())
-            .par_iter()
-            .zip(&axes)
-            .map_init(
-                || Chainer::new(self.positions.len()),
-                |chainer, (rim, &axis)| chainer.chain(rim).is_some_and(|chain| self.is_simple(&chain, axis)),
-            )
-            .collect();
-        for patch in self.of_triangle.iter_mut().filter(|patch| **patch != NONE) {
-            if !is_graph[*patch as usize] {
-                *patch = NONE;
-            }
-        }
+        let mut chainer = Chainer::new(place.positions.len());
+        let rims = rims(place.topology, &patch_of, sights.len());
+        let chains = rims.iter().map(|rim| chainer.chain(rim).unwrap_or_default());
+        let outlines = sights.into_iter().zip(chains).map(|((axis, view), rim)| Outline { axis, view, rim });
+        let mut outlines: Vec<Outline> = outlines.collect();
+        let is_graph: Vec<bool> = outlines.par_iter().map(|outline| place.is_simple(outline)).collect();
+        patch_of.iter_mut().filter(|patch| **patch != NONE && !is_graph[**patch as usize]).for_each(|it| *it = NONE);
+        outlines.iter_mut().zip(is_graph).filter(|(_, is_graph)| !is_graph).for_each(|(it, _)| it.rim.clear());
+        let proved = patch_of.iter().filter(|patch| **patch != NONE).count();
+        let groups = tree.groups(|triangle| patch_of[triangle]);
+        let is_inner = inner_vertices(place.topology, &patch_of);
+        let enough = proved as f64 >= LEAST_SHARE * patch_of.len() as f64;
+        enough.then_some(Self { groups, is_inner, patch_of, outlines })
     }
 
-    /// For each patch, the edges of its triangles that do not cancel, in the direction of the triangle.
-    fn rims(&self, patch_count: usize) -> Vec<Vec<[VertexId; 2]>> {
-        let mut rims = vec![Vec::new(); patch_count];
-        for edge in (0..self.topology.edge_count()).map(EdgeId::new) {
-            let triangles = self.topology.edge_triangles(edge);
-            if let [one, other] = triangles
-                && self.of_triangle[one.index()] == self.of_triangle[other.index()]
-                && self.topology.is_oriented(self.topology.edge(edge)[0])
-            {
-                continue;
-            }
-            let ends = self.topology.edge(edge);
-            for &triangle in triangles {
-                let Some(rim) = rims.get_mut(self.of_triangle[triangle.index()] as usize) else { continue };
-                let [a, b, c] = self.topology.triangle(triangle);
-                let runs_along = [[a, b], [b, c], [c, a]].contains(&ends);
-                rim.push(if runs_along { ends } else { [ends[1], ends[0]] });
-            }
-        }
-        rims
+    /// Whether what was proved of a mesh elsewhere is also true here.
+    fn hold(&self, place: Place<'_>) -> bool {
+        let is_seen = |(corners, &patch): (&[VertexId; 3], &u32)| match self.outlines.get(patch as usize) {
+            Some(outline) => place.views(corners) & outline.view != 0,
+            None => true,
+        };
+        let triangles = place.topology.triangles().par_iter().zip(&self.patch_of);
+        (self.patch_of.len(), self.is_inner.len()) == (place.topology.triangle_count(), place.positions.len())
+            && self.outlines.par_iter().all(|outline| outline.rim.is_empty() || place.is_simple(outline))
+            && triangles.with_min_len(TRIANGLES_PER_TASK).all(is_seen)
+    }
+}
+
+impl Place<'_> {
+    #[inline(always)]
+    fn views(&self, corners: &[VertexId; 3]) -> u8 {
+        views(corners.map(|corner| self.positions[corner.index()]), self.reach)
     }
 
-    /// Whether a closed chain of vertices is surely a simple polygon, seen along an axis.
-    fn is_simple(&self, chain: &[VertexId], axis: usize) -> bool {
+    /// Whether an outline is surely a simple polygon.
+    fn is_simple(&self, outline: &Outline) -> bool {
         let flat = |vertex: &VertexId| {
             let point = self.positions[vertex.index()].to_array();
-            DVec2::new(point[(axis + 1) % 3], point[(axis + 2) % 3])
+            DVec2::new(point[(outline.axis + 1) % 3], point[(outline.axis + 2) % 3])
         };
-        Polygon::new(chain.iter().map(flat).collect(), self.reach.planar_error()).is_surely_simple()
+        Polygon::new(outline.rim.iter().map(flat).collect(), self.reach.planar_error()).is_surely_simple()
     }
+}
+
+/// For each patch, the edges of its triangles that do not cancel, in the direction of the triangle.
+fn rims(topology: &Topology, patch_of: &[u32], patch_count: usize) -> Vec<Vec<[VertexId; 2]>> {
+    let mut rims = vec![Vec::new(); patch_count];
+    for edge in (0..topology.edge_count()).map(EdgeId::new) {
+        let triangles = topology.edge_triangles(edge);
+        if let [one, other] = triangles
+            && patch_of[one.index()] == patch_of[other.index()]
+            && topology.is_oriented(topology.edge(edge)[0])
+        {
+            continue;
+        }
+        let ends = topology.edge(edge);
+        for &triangle in triangles {
+            let Some(rim) = rims.get_mut(patch_of[triangle.index()] as usize) else { continue };
+            let [a, b, c] = topology.triangle(triangle);
+            let runs_along = [[a, b], [b, c], [c, a]].contains(&ends);
+            rim.push(if runs_along { ends } else { [ends[1], ends[0]] });
+        }
+    }
+    rims
 }
 
 /// Of the axes that all triangles of a subtree stand across, the one along which it reaches least: seen from there, its
@@ -210,86 +230,6 @@ impl Chainer {
     }
 }
 
-/// A closed polygon.
-struct Polygon {
-    points: Vec<DVec2>,
-    /// The box around each edge; edge `k` joins point `k` to the next.
-    boxes: Vec<Box2>,
-    /// The rounding of areas spanned by differences of points.
-    error: f64,
-}
-
-/// Edges are tested in runs of this many.
-const RUN: usize = 8;
-
-impl Polygon {
-    fn new(mut points: Vec<DVec2>, error: f64) -> Self {
-        let first: Vec<DVec2> = points.iter().take(2).copied().collect();
-        points.extend(first);
-        let boxes = points.windows(2).map(|ends| Box2 { min: ends[0].min(ends[1]), max: ends[0].max(ends[1]) });
-        let boxes = boxes.take(points.len() - 2).collect();
-        Self { points, boxes, error }
-    }
-
-    fn is_surely_simple(&self) -> bool {
-        if self.boxes.len() < 3 || !(0..self.boxes.len()).all(|edge| self.goes_on(edge)) {
-            return false;
-        }
-        let runs: Vec<Box2> =
-            self.boxes.chunks(RUN).map(|run| run.iter().copied().fold(Box2::EMPTY, Box2::union)).collect();
-        (0..runs.len()).all(|first| {
-            (first..runs.len()).all(|second| runs[first].misses(&runs[second]) || self.runs_are_apart(first, second))
-        })
-    }
-
-    fn runs_are_apart(&self, first: usize, second: usize) -> bool {
-        let last = self.boxes.len() - 1;
-        let edges = |run: usize| run * RUN..self.boxes.len().min((run + 1) * RUN);
-        edges(first).all(|one| {
-            let others = edges(second).start.max(one + 2)..edges(second).end;
-            let mut others = others.filter(|&other| !self.boxes[one].misses(&self.boxes[other]));
-            others.all(|other| (one, other) == (0, last) || self.beside(one, other) || self.beside(other, one))
-        })
-    }
-
-    /// Whether the edge after an edge surely does not turn back on it.
-    fn goes_on(&self, edge: usize) -> bool {
-        let [a, b, c] = [0, 1, 2].map(|more| self.points[edge + more]);
-        (b - a).perp_dot(c - b).abs() > self.error || (b - a).dot(c - b) > self.error
-    }
-
-    /// Whether an edge surely lies on one side of the line through another.
-    fn beside(&self, edge: usize, other: usize) -> bool {
-        let (origin, along) = (self.points[edge], self.points[edge + 1] - self.points[edge]);
-        let [a, b] = [other, other + 1].map(|at| along.perp_dot(self.points[at] - origin));
-        (a > self.error && b > self.error) || (a < -self.error && b < -self.error)
-    }
-}
-
-/// A closed box in the plane.
-#[derive(Clone, Copy)]
-struct Box2 {
-    min: DVec2,
-    max: DVec2,
-}
-
-impl Box2 {
-    const EMPTY: Self = Self { min: DVec2::INFINITY, max: DVec2::NEG_INFINITY };
-
-    fn union(self, other: Self) -> Self {
-        Self { min: self.min.min(other.min), max: self.max.max(other.max) }
-    }
-
-    /// Whether two boxes have no point in common.
-    #[inline(always)]
-    fn misses(&self, other: &Self) -> bool {
-        (self.max.x < other.min.x)
-            | (other.max.x < self.min.x)
-            | (self.max.y < other.min.y)
-            | (other.max.y < self.min.y)
-    }
-}
-
 /// The vertices all of whose triangles lie in one patch that is a graph.
 fn inner_vertices(topology: &Topology, patch_of: &[u32]) -> Vec<bool> {
     const UNSEEN: u32 = NONE - 1;
@@ -306,62 +246,6 @@ fn inner_vertices(topology: &Topology, patch_of: &[u32]) -> Vec<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
-
-    type Point = (i64, i64);
-
-    fn side(a: Point, b: Point, c: Point) -> i64 {
-        ((b.0 - a.0) * (c.1 - a.1) - (b.1 - a.1) * (c.0 - a.0)).signum()
-    }
-
-    fn on_segment(a: Point, b: Point, p: Point) -> bool {
-        let within = |low: i64, high: i64, at: i64| low.min(high) <= at && at <= low.max(high);
-        side(a, b, p) == 0 && within(a.0, b.0, p.0) && within(a.1, b.1, p.1)
-    }
-
-    fn meet([a, b]: [Point; 2], [c, d]: [Point; 2]) -> bool {
-        let across = side(a, b, c) * side(a, b, d) < 0 && side(c, d, a) * side(c, d, b) < 0;
-        across || [c, d].iter().any(|&p| on_segment(a, b, p)) || [a, b].iter().any(|&p| on_segment(c, d, p))
-    }
-
-    /// Every pair of edges in whole numbers.
-    fn is_simple(points: &[Point]) -> bool {
-        let count = points.len();
-        let edge = |at: usize| [points[at % count], points[(at + 1) % count]];
-        let turns_back = |at: usize| {
-            let ([a, b], [_, c]) = (edge(at), edge(at + 1));
-            a == b || on_segment(a, b, c) || on_segment(b, c, a)
-        };
-        let apart = |one: usize, other: usize| (other + 1) % count == one || !meet(edge(one), edge(other));
-        !(0..count).any(turns_back) && (0..count).all(|one| (one + 2..count).all(|other| apart(one, other)))
-    }
-
-    fn is_surely_simple(points: &[Point]) -> bool {
-        let points = points.iter().map(|&(x, y)| DVec2::new(x as f64, y as f64)).collect();
-        Polygon::new(points, 0.5).is_surely_simple()
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(20_000))]
-
-        #[test]
-        fn only_simple_polygons_are_said_to_be(points in prop::collection::vec((0i64..9, 0i64..9), 3..8)) {
-            prop_assert!(!is_surely_simple(&points) || is_simple(&points), "{points:?}");
-        }
-
-        #[test]
-        fn stars_around_a_point_are_simple(radii in prop::collection::vec(1000i64..5000, 12..60)) {
-            let place = |(at, &radius): (usize, &i64)| {
-                let angle = std::f64::consts::TAU * at as f64 / radii.len() as f64;
-                ((radius as f64 * angle.cos()) as i64, (radius as f64 * angle.sin()) as i64)
-            };
-            let points: Vec<Point> = radii.iter().enumerate().map(place).collect();
-            prop_assert!(is_simple(&points) == is_surely_simple(&points));
-            let mut crossed = points;
-            crossed.swap(2, 7);
-            prop_assert!(!is_surely_simple(&crossed) || is_simple(&crossed));
-        }
-    }
 
     #[test]
     fn two_loops_or_a_vertex_passed_twice_are_no_chain() {

@@ -40,7 +40,18 @@ pub struct Workspace {
 impl Workspace {
     /// The tree over the triangles at these positions: built at first, refitted afterwards.
     pub fn tree(&mut self, topology: &Topology, positions: &[DVec3]) -> &Bvh {
-        fitted(&mut self.tree, topology, positions)
+        self.fit(topology, positions).0
+    }
+
+    fn fit(&mut self, topology: &Topology, positions: &[DVec3]) -> (&Bvh, &mut Habit) {
+        let fits =
+            |tree: &&mut Bvh| (tree.item_count(), tree.point_count()) == (topology.triangle_count(), positions.len());
+        if let Some(tree) = self.tree.as_mut().filter(fits) {
+            tree.refit_on_points(positions);
+        } else {
+            (self.tree, self.habit) = (None, Habit::default());
+        }
+        (self.tree.get_or_insert_with(|| triangle_tree(topology, positions)), &mut self.habit)
     }
 
     /// The pairs of triangles that cross at these positions, of those that are wanted.
@@ -50,20 +61,9 @@ impl Workspace {
         positions: &[DVec3],
         wanted: impl Fn(usize, usize) -> bool + Sync,
     ) -> Vec<CrossingPair> {
-        let tree = fitted(&mut self.tree, topology, positions);
-        find_crossing_pairs(topology, positions, tree, &mut self.habit, wanted)
+        let (tree, habit) = self.fit(topology, positions);
+        find_crossing_pairs(topology, positions, tree, habit, wanted)
     }
-}
-
-fn fitted<'a>(tree: &'a mut Option<Bvh>, topology: &Topology, positions: &[DVec3]) -> &'a Bvh {
-    let fits =
-        |tree: &&mut Bvh| (tree.item_count(), tree.point_count()) == (topology.triangle_count(), positions.len());
-    if let Some(tree) = tree.as_mut().filter(fits) {
-        tree.refit_on_points(positions);
-    } else {
-        *tree = None;
-    }
-    tree.get_or_insert_with(|| triangle_tree(topology, positions))
 }
 
 /// Everything that crosses: contours, their kinds, their regions, and the colours of all together.
