@@ -17,7 +17,7 @@ const UNSTRAINED: [f64; 2] = [0.9, 1.1];
 impl Untangling {
     /// Parts pieces that stand through each other so far that a good share of one is on the wrong side.
     pub(super) fn part_at_large(&mut self, tangle: &Tangle) -> bool {
-        const LARGE: f64 = 0.15;
+        const LARGE: f64 = 0.3;
         if self.settings.method != FixMethod::Auto || self.is_parted || self.segments_between_pieces(tangle) == 0 {
             return false;
         }
