@@ -82,14 +82,15 @@ try {
 
   await open("middle");
   await page.waitForTimeout(1000);
-  const stream = { frames: await page.evaluate(() => window.studio.measures.frames), start: Date.now(), used: processorTime() };
+  const counts = () => page.evaluate(() => [window.studio.measures.frames, window.studio.drawn()]);
+  const stream = { counts: await counts(), start: Date.now(), used: processorTime() };
   await page.keyboard.press("Space");
   await page.waitForFunction(() => ["done", "gave-up"].includes(document.body.dataset.activity), null, { timeout: 120000 });
   const seconds = (Date.now() - stream.start) / 1000;
-  const frames = (await page.evaluate(() => window.studio.measures.frames)) - stream.frames;
+  const [frames, pictures] = (await counts()).map((count, at) => count - stream.counts[at]);
   const [streamed, cost] = [frames / seconds, (processorTime() - stream.used) / frames];
   const steps = await page.textContent("#step-count");
-  bar(`untangling ${(made.middle + 1) ** 2 * 2} vertices, ${steps} in ${seconds.toFixed(1)} s`, `${streamed.toFixed(1)} frames a second, ${cost.toFixed(0)} ms of processor time each`, "15", streamed >= 15);
+  bar(`untangling ${(made.middle + 1) ** 2 * 2} vertices, ${steps} in ${seconds.toFixed(1)} s`, `${streamed.toFixed(1)} frames a second, ${(pictures / seconds).toFixed(1)} pictures, ${cost.toFixed(0)} ms of processor time each`, "15", streamed >= 15);
 
   await open("small");
   const cycle = async (count) =>

@@ -1,7 +1,8 @@
 // One view on its own canvas, drawn only when something changed.
 //
-// While things move and the machine draws slowly, a picture has one pixel per pixel of the page; as soon as they rest it is
-// drawn once more at twice that, which smooths every edge. Machines that draw fast always get the fine picture.
+// While things move and the machine draws slowly, a picture has one pixel per pixel of the page, or half of one while the
+// engine needs the processor too; as soon as they rest it is drawn once more at twice that along each side, which smooths
+// every edge. Machines that draw fast always get the fine picture.
 
 import * as THREE from "three";
 
@@ -10,6 +11,8 @@ THREE.ColorManagement.enabled = false;
 
 /** Milliseconds without a change after which the fine picture is drawn. */
 const REST = 250;
+/** Pixels per pixel of the page, along each side, while the engine works and the machine draws slowly. */
+const COARSE = 0.7;
 /** A fine picture that takes less than this many milliseconds is drawn always. */
 const FAST = 14;
 
@@ -65,7 +68,7 @@ export class Drawing {
   private draw(): void {
     if (!this.isShown) return;
     const moving = this.view.update();
-    this.render(this.speed === "fast" ? fine() : 1);
+    this.render(this.speed === "fast" ? fine() : this.isBusy() ? COARSE : 1);
     this.drawn++;
     if (moving) this.invalidate();
     window.clearTimeout(this.rest);
