@@ -1,4 +1,4 @@
-// Measures the studio: time to show, frames a second while orbiting and while untangling, memory over many cycles.
+// Measures the studio: time to show, frames a second while orbiting, untangling and dragging, memory over many cycles.
 // Beside each rate stands the processor time of studio and browser together for one frame, which depends less on what else
 // the machine does. Usage: tests/studio/bars [cycles], or UNSNARL=path/to/release/unsnarl node bars.mjs [cycles]
 
@@ -91,6 +91,22 @@ try {
   const [streamed, cost] = [frames / seconds, (processorTime() - stream.used) / frames];
   const steps = await page.textContent("#step-count");
   bar(`untangling ${(made.middle + 1) ** 2 * 2} vertices, ${steps} in ${seconds.toFixed(1)} s`, `${streamed.toFixed(1)} frames a second, ${(pictures / seconds).toFixed(1)} pictures, ${cost.toFixed(0)} ms of processor time each`, "15", streamed >= 15);
+
+  await page.keyboard.press("d");
+  box = await page.locator("#view3d").boundingBox();
+  const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
+  await page.mouse.move(x, y);
+  await page.mouse.down();
+  const drag = { counts: await counts(), start: Date.now(), used: processorTime() };
+  while (Date.now() - drag.start < 5000) {
+    await page.mouse.move(x, y + 120 * Math.sin((Date.now() - drag.start) / 800));
+    await page.waitForTimeout(15);
+  }
+  const [dragged, drawn] = (await counts()).map((count, at) => (1000 * (count - drag.counts[at])) / (Date.now() - drag.start));
+  await page.mouse.up();
+  await page.waitForFunction(() => ["done", "gave-up"].includes(document.body.dataset.activity), null, { timeout: 120000 });
+  await page.keyboard.press("l");
+  bar(`dragging cloth of ${(made.middle + 1) ** 2 * 2} vertices through cloth, ending ${await page.evaluate(() => document.body.dataset.verdict)}`, `${dragged.toFixed(1)} frames a second, ${drawn.toFixed(1)} pictures`, "15", dragged >= 15);
 
   await open("small");
   const cycle = async (count) =>
