@@ -2,7 +2,7 @@
 //! laid flat as they are at rest.
 //!
 //! They are for what no local method undoes: pieces that stand through each other, cloth that was smoothed and did not grow
-//! back to its size. What was clean but strained is kept, and the less strained of the two counts in the end.
+//! back to its size. Of all clean states since cloth came home the least strained one counts where the last is strained.
 
 use super::report::Spread;
 use super::{FixMethod, Untangling};
@@ -11,8 +11,8 @@ use crate::untangle::layout::lay_flat;
 use crate::untangle::parting::{self, Parting};
 use unsnarl_geometry::{DVec3, VertexId};
 
-/// Edges between these shares of their rest length, but for one in a hundred on either side, are not strained.
-const UNSTRAINED: [f64; 2] = [0.9, 1.1];
+/// Cloth stretched and compressed by less than this factor, but for one triangle in a hundred, is not strained.
+const UNSTRAINED: f64 = 1.1;
 
 impl Untangling {
     /// Parts pieces that stand through each other so far that a good share of one is on the wrong side.
@@ -54,7 +54,7 @@ impl Untangling {
     /// Lays pieces flat that came out clean but strained, once; `false` if there are none that can be.
     pub(super) fn lay_out_strained(&mut self) -> bool {
         let takes_part = matches!(self.settings.method, FixMethod::Auto | FixMethod::Retreat);
-        if !takes_part || self.strained.is_some() || !self.is_strained() {
+        if !takes_part || self.is_laid_out || !self.is_strained(&self.state.positions) {
             return false;
         }
         let topology = &self.model.topology;
@@ -66,7 +66,6 @@ impl Untangling {
         }
         let has_moved = |component: &usize| 2 * counts[*component][1] > counts[*component][0];
         let components: Vec<usize> = (0..counts.len()).filter(has_moved).collect();
-        self.strained = Some(self.state.positions.clone());
         self.lay_out(&components)
     }
 
@@ -116,16 +115,43 @@ impl Untangling {
         self.watch.reset();
     }
 
-    /// Whether cloth is stretched or compressed more than cloth should be, and more than it was.
-    fn is_strained(&self) -> bool {
-        let [now, before] =
-            [&self.state.positions, &self.input_positions].map(|positions| Spread::of_edges(&self.model, positions));
-        now.p01 < UNSTRAINED[0] || now.p99 > UNSTRAINED[1].max(before.p99)
+    /// Looks at clean cloth that is where it belongs; `true` if it is strained and has not become less so for a while.
+    pub(super) fn is_strain_stuck(&mut self) -> bool {
+        const LESS: f64 = 0.995;
+        let strain = self.strain(&self.state.positions);
+        let least = self.calmest.as_ref().map_or(f64::INFINITY, |calmest| calmest.strain);
+        if strain < LESS * least {
+            self.calmest = Some(Calm { strain, cloth: self.state.positions.clone(), step: self.steps });
+        }
+        let since = self.calmest.as_ref().map_or(self.steps, |calmest| calmest.step);
+        self.steps > since + self.settings.patience && self.is_strained(&self.state.positions)
     }
 
-    /// How strained cloth is: the larger of how far edges are stretched and compressed, but for one in a hundred.
-    pub(super) fn strain(&self, positions: &[DVec3]) -> f64 {
-        let edges = Spread::of_edges(&self.model, positions);
-        edges.p99.max(1.0 / edges.p01.max(f64::MIN_POSITIVE))
+    /// Goes back to the least strained clean state where the present one crosses or is strained.
+    pub(super) fn calm_down(&mut self) {
+        let Some(calmest) = self.calmest.take() else { return };
+        let is_worse = self.strain(&self.state.positions) > calmest.strain && self.is_strained(&self.state.positions);
+        if is_worse || !self.analyze().is_empty() {
+            self.state.positions = calmest.cloth;
+        }
     }
+
+    /// Whether cloth is stretched or compressed more than cloth should be, and more than it was.
+    fn is_strained(&self, positions: &[DVec3]) -> bool {
+        self.strain(positions) > UNSTRAINED.max(Spread::of_stretch(&self.model, &self.input_positions).p99)
+    }
+
+    /// How strained cloth is, but for one triangle or edge in a hundred: the larger of how far triangles are stretched and
+    /// edges compressed.
+    fn strain(&self, positions: &[DVec3]) -> f64 {
+        let (stretch, edges) = (Spread::of_stretch(&self.model, positions), Spread::of_edges(&self.model, positions));
+        stretch.p99.max(1.0 / edges.p01.max(f64::MIN_POSITIVE))
+    }
+}
+
+/// Clean cloth and how strained it is.
+pub(super) struct Calm {
+    strain: f64,
+    cloth: Vec<DVec3>,
+    step: usize,
 }

@@ -127,14 +127,20 @@ impl Untangling {
 
     /// Takes over positions that a measure found; what moved, and the rings around it, may move from then on.
     pub(super) fn move_to(&mut self, positions: &[DVec3]) {
-        for (vertex, place) in self.state.positions.iter_mut().enumerate() {
+        for (vertex, place) in self.state.positions.iter().enumerate() {
             self.active[vertex] |= *place != positions[vertex];
-            *place = positions[vertex];
         }
+        self.place(positions);
+        self.grow_active_by_rings();
+    }
+
+    /// Takes over positions that a measure found, and which need no more motion.
+    fn place(&mut self, positions: &[DVec3]) {
+        let count = self.state.positions.len();
+        self.state.positions.copy_from_slice(&positions[..count]);
         if self.steps == 0 {
             self.first_positions.copy_from_slice(&self.state.positions);
         }
-        self.grow_active_by_rings();
     }
 
     pub(super) fn strengthen(&mut self, tangle: &Tangle) -> Advance {
@@ -214,10 +220,10 @@ impl Untangling {
         self.body_pushes += 1;
         let mut positions = self.all_positions();
         let pushing = Pushing { assembly: &self.assembly, free: &self.free(), rounds: ROUNDS };
-        let report = self.bodies.push_out_smoothly(&pushing, &mut positions);
+        let report = self.bodies.push_out_smoothly(&pushing, &self.rest_lengths, &mut positions);
         self.resolvers.body_push += report.rounds;
         if report.rounds > 0 {
-            self.move_to(&positions);
+            self.place(&positions);
         }
         report.rounds > 0
     }

@@ -3,6 +3,7 @@
 //! A step shortens rest shapes, proposes a motion and lets contact decide. Between steps, [`Untangling::judge`] moves cloth
 //! out of bodies, separates what touches, watches for progress and takes stronger measures where there is none.
 
+use super::anew::Calm;
 use super::home::{Journey, WayHome};
 use super::measures::Order;
 use super::watch::{Advance, Watch};
@@ -40,6 +41,8 @@ pub struct Untangling {
     pub(super) active: Vec<bool>,
     /// The size of the mesh at each vertex, metres.
     pub(super) local_size: Vec<f64>,
+    /// The rest length of every edge, metres.
+    pub(super) rest_lengths: Vec<f64>,
     pub(super) resolvers: ResolverCounts,
     red_history: Vec<usize>,
     pub(super) steps: usize,
@@ -57,8 +60,8 @@ pub struct Untangling {
     pub(super) is_parted: bool,
     /// Whether pieces have been laid flat.
     pub(super) is_laid_out: bool,
-    /// Clean but strained cloth, before it was laid flat.
-    pub(super) strained: Option<Vec<DVec3>>,
+    /// The least strained of the clean states so far.
+    pub(super) calmest: Option<Calm>,
     /// Where cloth was before anything was done.
     pub(super) input_positions: Vec<DVec3>,
     pub(super) bodies: BodyPush,
@@ -90,6 +93,7 @@ impl Untangling {
         let mesh = ContactMesh::new(topology, &rest_lengths, &thickness);
         Self {
             local_size,
+            rest_lengths,
             active: vec![false; state.positions.len()],
             first_positions: state.positions.clone(),
             input_positions: state.positions.clone(),
@@ -113,7 +117,7 @@ impl Untangling {
             way_home: None,
             is_parted: false,
             is_laid_out: false,
-            strained: None,
+            calmest: None,
             bodies,
             body_pushes: 0,
             order: Order::Untried,
@@ -274,14 +278,16 @@ impl Untangling {
             if self.separate_touching() {
                 return Advance::LookAgain;
             }
-            self.calm_steps = if self.is_coming_home() { 1 } else { self.calm_steps + 1 };
+            let is_coming_home = self.is_coming_home();
+            self.calm_steps = if is_coming_home { 1 } else { self.calm_steps + 1 };
             let is_still = self.calm_steps > HOMING_STEPS && self.last_move < self.settings.stillness;
+            let is_stuck = !is_coming_home && self.is_strain_stuck();
             let most = match self.phase {
                 Phase::Untangling => self.settings.relaxation_steps,
                 Phase::GrowingBack => self.settings.growth_steps,
             };
             let untouched = self.steps == 0 && !self.active.contains(&true);
-            let is_over = untouched || is_still || self.calm_steps > most;
+            let is_over = untouched || is_still || is_stuck || self.calm_steps > most;
             return match is_over {
                 false => Advance::Step,
                 true if self.lay_out_strained() => Advance::LookAgain,
@@ -311,7 +317,7 @@ impl Untangling {
         self.way_home = None;
         self.is_parted = false;
         self.is_laid_out = false;
-        self.strained = None;
+        self.calmest = None;
         self.input_positions.copy_from_slice(&self.state.positions);
         self.flips = 0;
         self.touching_rounds = 0;
@@ -320,11 +326,8 @@ impl Untangling {
     /// The exact check of where things are, and the account of what was done. Where the last state still crosses, the
     /// best one counts; where it is more strained than one that was clean before, that one.
     pub fn finish(mut self) -> Outcome {
-        if let Some(before) = self.strained.take()
-            && (!self.analyze().is_empty() || self.strain(&before) < self.strain(&self.state.positions))
-        {
-            self.state.positions = before;
-        } else if let Some(best) = self.watch.best().cloned()
+        self.calm_down();
+        if let Some(best) = self.watch.best().cloned()
             && best.red_triangles < self.analyze().colours.red_triangles.len()
         {
             self.state.positions = best.cloth;

@@ -9,6 +9,7 @@
 //! Does not: keep cloth from crossing cloth on the way, nor find out of a place where the body crosses itself.
 
 use super::body_surface::BodySurface;
+use super::evening;
 use super::holes::{Hole, holes, mean_pushes};
 use super::smoothing::{CARRIES, carry_along};
 use crate::analysis::{Assembly, PartKind, Workspace};
@@ -65,6 +66,12 @@ impl BodyPush {
 
     /// Moves cloth out of the bodies. Positions are those of the whole assembly.
     pub fn push_out(&self, pushing: &Pushing, positions: &mut [DVec3]) -> PushReport {
+        self.push_out_within(pushing, &mut vec![0.0; pushing.free.len()], positions)
+    }
+
+    /// The same with what is known of each vertex from before: one farther out than its slack, metres, cannot have come
+    /// near since it was last looked at.
+    fn push_out_within(&self, pushing: &Pushing, slack: &mut [f64], positions: &mut [DVec3]) -> PushReport {
         let assembly = pushing.assembly;
         let mut report = PushReport::default();
         if self.is_idle() {
@@ -73,13 +80,11 @@ impl BodyPush {
         let is_body =
             |triangle: TriangleId| assembly.parts()[assembly.part_of_triangle(triangle)].kind == PartKind::Body;
         let wanted = |cloth: TriangleId, body: TriangleId| !is_body(cloth) && is_body(body);
-        // A vertex farther out than this cannot have come near since it was last looked at.
-        let mut slack = vec![0.0f64; pushing.free.len()];
         let mut memory = Workspace::default();
         loop {
             let holes = holes(assembly.topology(), positions, &mut memory, &wanted);
             report.left = holes.len();
-            let mut pushes = self.vertex_pushes(positions, &mut slack);
+            let mut pushes = self.vertex_pushes(positions, slack);
             let is_out = holes.is_empty() && pushes.iter().all(|push| push.1.length() < 0.5 * self.separation);
             if is_out || report.rounds == pushing.rounds {
                 return report;
@@ -96,16 +101,30 @@ impl BodyPush {
     }
 
     /// As [`BodyPush::push_out`], and carries the surroundings along: between rounds the displacement is smoothed over the
-    /// cloth, so that what was pushed is not torn from what was not.
-    pub fn push_out_smoothly(&self, pushing: &Pushing, positions: &mut [DVec3]) -> PushReport {
+    /// cloth, so that what was pushed is not torn from what was not, and then strain is evened out, so that cloth slides
+    /// over the body. `rest_lengths` are those of all edges, metres.
+    pub fn push_out_smoothly(&self, pushing: &Pushing, rest_lengths: &[f64], positions: &mut [DVec3]) -> PushReport {
+        const EVENINGS: usize = 150;
+        const ROUNDS_BETWEEN: usize = 3;
+        let topology = pushing.assembly.topology();
         let before = positions.to_vec();
         let mut report = self.push_out(pushing, positions);
-        for _ in 0..CARRIES {
+        let mut slack = vec![0.0; pushing.free.len()];
+        for carry in 0..CARRIES + EVENINGS {
             if report.rounds == 0 {
                 break;
             }
-            carry_along(pushing.assembly.topology(), &before, positions, pushing.free, 0.02 * self.separation);
-            let again = self.push_out(pushing, positions);
+            let mut rounds = pushing.rounds;
+            if carry < CARRIES {
+                carry_along(topology, &before, positions, pushing.free, 0.02 * self.separation);
+                slack.fill(0.0);
+            } else {
+                let bounds = evening::bounds(topology, rest_lengths, &before);
+                let Some(moved) = evening::even_out(topology, &bounds, positions, pushing.free) else { break };
+                slack.iter_mut().zip(moved).for_each(|(slack, moved)| *slack -= moved);
+                rounds = if carry + 1 < CARRIES + EVENINGS { ROUNDS_BETWEEN } else { rounds };
+            }
+            let again = self.push_out_within(&Pushing { rounds, ..*pushing }, &mut slack, positions);
             report = PushReport { rounds: report.rounds + again.rounds, left: again.left };
         }
         report

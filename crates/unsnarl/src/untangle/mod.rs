@@ -5,6 +5,7 @@ pub mod body_surface;
 pub mod contour_gradient;
 mod crossing_groups;
 pub mod esef;
+pub mod evening;
 pub mod fan;
 pub mod flip;
 pub mod flypaper;
