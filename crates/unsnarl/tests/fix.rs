@@ -114,8 +114,7 @@ fn cloth_comes_off_the_tip_of_a_body() {
     patient.assembly = Assembly::new([cloth, obstacle]).unwrap();
     patient.body_positions = body.positions;
     let outcome = untangle(patient);
-    assert!(outcome.resolvers.body_push > 0 && outcome.steps > 0);
-    assert_eq!(outcome.verdict.is_clean(), outcome.tangle.is_empty());
+    assert!(outcome.resolvers.body_push > 0 && outcome.verdict.is_clean());
 }
 
 #[test]

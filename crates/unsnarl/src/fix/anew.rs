@@ -53,8 +53,7 @@ impl Untangling {
 
     /// Lays pieces flat that came out clean but strained, once; `false` if there are none that can be.
     pub(super) fn lay_out_strained(&mut self) -> bool {
-        let takes_part = matches!(self.settings.method, FixMethod::Auto | FixMethod::Retreat);
-        if !takes_part || self.is_laid_out || !self.is_strained(&self.state.positions) {
+        if self.settings.method != FixMethod::Auto || self.is_laid_out || !self.is_strained(&self.state.positions) {
             return false;
         }
         let topology = &self.model.topology;
@@ -71,7 +70,7 @@ impl Untangling {
 
     /// Lays pieces flat that still cross something, once; `false` if there are none that can be.
     pub(super) fn lay_out_tangled(&mut self, tangle: &Tangle) -> bool {
-        if self.is_laid_out {
+        if self.settings.method != FixMethod::Auto || self.is_laid_out {
             return false;
         }
         let topology = self.assembly.topology();

@@ -281,7 +281,7 @@ impl Untangling {
             let is_coming_home = self.is_coming_home();
             self.calm_steps = if is_coming_home { 1 } else { self.calm_steps + 1 };
             let is_still = self.calm_steps > HOMING_STEPS && self.last_move < self.settings.stillness;
-            let is_stuck = !is_coming_home && self.is_strain_stuck();
+            let is_stuck = !is_coming_home && self.is_strain_stuck() && self.phase == Phase::Untangling;
             let most = match self.phase {
                 Phase::Untangling => self.settings.relaxation_steps,
                 Phase::GrowingBack => self.settings.growth_steps,
