@@ -25,6 +25,7 @@ SCENES = [
     ("ribbon_pile", ["scene.frames=14", "cloth.0.sheet.cells=[3,120]"]),
     ("twist", ["scene.frames=16", "cloth.0.sheet.cells=[10,20]"]),
     ("skirt_on_body", ["scene.frames=3"]),
+    ("suit_on_body", ["scene.frames=2"]),
     ("five_layers_on_body", ["scene.frames=4"] + [f"cloth.{k}.sheet.cells=[12,14]" for k in range(5)]),
 ]
 

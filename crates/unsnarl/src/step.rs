@@ -4,7 +4,7 @@
 
 use crate::analysis::{self, Tangle};
 use crate::bodies::{self, Moved, Obstacle, Press};
-use crate::contact::{self, CollisionMethod, ContactReport, Part, Proposal, Resolved};
+use crate::contact::{self, CollisionMethod, ContactReport, Part, Proposal, Purpose, Resolved};
 use crate::dynamics::{self, Guidance, Hold, Start, Support};
 use crate::geometry::ccd::Motion;
 use crate::geometry::{DVec3, VertexId};
@@ -152,7 +152,8 @@ impl Trial<'_> {
         if self.settings.collision.method == CollisionMethod::Solids {
             return Outcome { proposed, contacts, collision: ContactReport::default() };
         }
-        let mut resolved = self.resolve(&proposed, workspace, observe);
+        let purpose = if self.is_free { Purpose::FindSupports } else { Purpose::Resolve };
+        let mut resolved = self.resolve(purpose, &proposed, workspace, observe);
         if self.is_free && !resolved.supports.is_empty() {
             let first = resolved.report;
             let supports = self.lean(&holds, resolved.supports, &mut proposed, workspace);
@@ -160,7 +161,7 @@ impl Trial<'_> {
             contacts = self.keep_out(&presses, &mut proposed);
             self.rub(&supports, &mut proposed);
             observe(Stage::KeepOut);
-            resolved = self.resolve(&proposed, workspace, observe);
+            resolved = self.resolve(Purpose::Resolve, &proposed, workspace, observe);
             resolved.report.join(&first);
         }
         let collision = take_over(resolved, &mut proposed);
@@ -230,6 +231,7 @@ impl Trial<'_> {
 
     fn resolve(
         &self,
+        purpose: Purpose,
         proposed: &dynamics::Proposal,
         workspace: &mut Workspace,
         observe: &mut dyn FnMut(Stage),
@@ -245,7 +247,7 @@ impl Trial<'_> {
         };
         let mut listen = |part| observe(Stage::Contact(part));
         let settings = &self.settings.collision;
-        self.world.contact.resolve_observed(&proposal, settings, &mut workspace.contact, &mut listen)
+        self.world.contact.resolve_for(purpose, &proposal, settings, &mut workspace.contact, &mut listen)
     }
 }
 

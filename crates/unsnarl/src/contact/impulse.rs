@@ -10,7 +10,7 @@ use super::proximity::side_mean;
 use super::report::ContactReport;
 use super::response::{Contact, Given};
 use super::settings::ContactSettings;
-use super::{ContactInput, Path, Workspace};
+use super::{ContactInput, Path, SUPPORT_ROUNDS, Workspace};
 use crate::geometry::VertexId;
 
 /// Stops colliding pairs by impulses; returns what still collides.
@@ -23,8 +23,9 @@ pub(super) fn collide(
 ) -> Vec<Collision> {
     let mut found = collisions(input, settings, path, Moved::All, workspace, report);
     report.collisions += found.len();
-    for _ in 0..settings.impulse_rounds {
-        if found.is_empty() || path.asks_to_stop() {
+    for round in 0..settings.impulse_rounds {
+        let is_known = round >= SUPPORT_ROUNDS && path.has_found_supports();
+        if found.is_empty() || is_known || path.asks_to_stop() {
             break;
         }
         report.impulse_rounds += 1;

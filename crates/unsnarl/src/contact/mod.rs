@@ -121,17 +121,31 @@ pub enum Part {
 
 /// Changes a proposed motion so that nothing crosses.
 pub fn resolve(input: &ContactInput, settings: &ContactSettings, workspace: &mut Workspace) -> Resolved {
-    resolve_observed(input, settings, workspace, &mut |_| {})
+    resolve_for(Purpose::Resolve, input, settings, workspace, &mut |_| {})
 }
 
-/// The same; `observe` hears of every part as it ends.
-pub fn resolve_observed(
+/// What contact is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// A motion without crossings.
+    Resolve,
+    /// Where bodies support cloth. The motion is without crossings only if there are no supports.
+    FindSupports,
+}
+
+/// Rounds of impulses after which the supports of a step are known well enough.
+const SUPPORT_ROUNDS: u32 = 2;
+
+/// As [`resolve`], for a purpose; `observe` hears of every part as it ends.
+pub(crate) fn resolve_for(
+    purpose: Purpose,
     input: &ContactInput,
     settings: &ContactSettings,
     workspace: &mut Workspace,
     observe: &mut dyn FnMut(Part),
 ) -> Resolved {
-    run(Path::new(input, &|| false), settings, workspace, observe)
+    let path = Path { purpose, ..Path::new(input, &|| false) };
+    run(path, settings, workspace, observe)
 }
 
 /// As [`resolve`], but asks between rounds whether to stop. Once it is told to, nothing moves in this step: cloth that
@@ -157,6 +171,9 @@ fn run(
     observe(Part::Repulsion);
     let mut left = impulse::collide(input, settings, &mut path, workspace, &mut report);
     observe(Part::Impulses);
+    if path.has_found_supports() {
+        return path.finish(report);
+    }
     if !left.is_empty() {
         left = impact_zone::merge(input, settings, &mut path, left, workspace, &mut report);
     }
@@ -179,6 +196,7 @@ struct Path<'a> {
     changed: Vec<bool>,
     /// Where something prescribed has pushed cloth.
     supports: BTreeMap<ElementPair, Support>,
+    purpose: Purpose,
     stop: &'a (dyn Fn() -> bool + Sync),
     is_stopped: bool,
 }
@@ -187,8 +205,13 @@ impl<'a> Path<'a> {
     fn new(input: &'a ContactInput<'a>, stop: &'a (dyn Fn() -> bool + Sync)) -> Self {
         let velocities = input.start.iter().zip(input.end).map(|(&from, &to)| (to - from) / input.step).collect();
         let changed = vec![false; input.end.len()];
-        let supports = BTreeMap::new();
-        Self { input, velocities, end: input.end.to_vec(), changed, supports, stop, is_stopped: false }
+        let (supports, purpose) = (BTreeMap::new(), Purpose::Resolve);
+        Self { input, velocities, end: input.end.to_vec(), changed, supports, purpose, stop, is_stopped: false }
+    }
+
+    /// Whether it was all about supports, and there are some.
+    fn has_found_supports(&self) -> bool {
+        self.purpose == Purpose::FindSupports && !self.supports.is_empty()
     }
 
     /// Asks whether to stop; the answer is kept.

@@ -3,7 +3,7 @@
 //! Cloth vertices come first, so their ids are the model's; obstacle vertices follow. A thin or open mesh is an obstacle
 //! like any other: it goes through the same triangle pipeline, as cloth of infinite mass. (Bridson 2003, 2.1)
 
-use super::{ContactInput, ContactMesh, ContactSettings, PairRules, Part, Resolved, Workspace, resolve_observed};
+use super::{ContactInput, ContactMesh, ContactSettings, PairRules, Part, Purpose, Resolved, Workspace, resolve_for};
 use crate::geometry::ccd::Motion;
 use crate::geometry::{DVec3, EdgeId, Topology, TopologyError, TriMesh, VertexId};
 use crate::model::Model;
@@ -87,12 +87,13 @@ impl ContactScene {
 
     /// Keeps the cloth of a step from crossing anything; see [`super::resolve`]. The answer holds cloth vertices only.
     pub fn resolve(&self, proposal: &Proposal, settings: &ContactSettings, workspace: &mut Workspace) -> Resolved {
-        self.resolve_observed(proposal, settings, workspace, &mut |_| {})
+        self.resolve_for(Purpose::Resolve, proposal, settings, workspace, &mut |_| {})
     }
 
-    /// The same; `observe` hears of every part of contact as it ends.
-    pub fn resolve_observed(
+    /// The same, for a purpose; `observe` hears of every part of contact as it ends.
+    pub fn resolve_for(
         &self,
+        purpose: Purpose,
         proposal: &Proposal,
         settings: &ContactSettings,
         workspace: &mut Workspace,
@@ -115,7 +116,7 @@ impl ContactScene {
             friction: &self.friction,
             rules: proposal.rules,
         };
-        let mut resolved = resolve_observed(&input, settings, workspace, observe);
+        let mut resolved = resolve_for(purpose, &input, settings, workspace, observe);
         resolved.positions.truncate(self.cloth_count);
         resolved.velocities.truncate(self.cloth_count);
         resolved.changed.retain(|vertex| vertex.index() < self.cloth_count);
