@@ -22,7 +22,7 @@ use unsnarl_geometry::DVec3;
 use unsnarl_io::mesh::{self, Format, MeshFile};
 
 /// Frames closer than this are not sent.
-const SHORTEST_BREAK: Duration = Duration::from_millis(10);
+const SHORTEST_BREAK: Duration = Duration::from_millis(4);
 
 /// The methods that the page offers, with their names for people.
 const METHODS: [(FixMethod, &str); 7] = [
