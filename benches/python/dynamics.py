@@ -1,40 +1,74 @@
-"""The hanging sheet here and in the peers, one after the other: the speed bar of cloth dynamics.
+"""The hanging sheet here and in the peers, one after the other in one run, two threads each; growth with size; threads.
 
-Run from the root of the project, after `cargo build --release -p unsnarl-benches --bin dynamics`:
+`benches/dynamics` builds what it needs and installs the peers. By hand, from the root of the project:
 
-    python benches/python/dynamics.py --side 100 --seconds 1
+    python benches/python/dynamics.py --sides 100 224 --seconds 1 0.25
 """
 
 import argparse
 import json
+import os
 import pathlib
 import subprocess
 import sys
 
-parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-parser.add_argument("--side", type=int, default=100)
-parser.add_argument("--seconds", type=float, default=1.0)
-parser.add_argument("--peers", nargs="+", default=["newton-style3d", "blender"])
-arguments = parser.parse_args()
-root = pathlib.Path(__file__).resolve().parents[2]
-rows = []
-own = [str(root / "target/release/dynamics"), "sheet", str(arguments.side), str(arguments.seconds), "2"]
-for line in subprocess.run(own, check=True, capture_output=True, text=True).stdout.splitlines():
-    rows.append(json.loads(line))
-for peer in arguments.peers:
-    command = [sys.executable, str(root / "benches/python/dynamics_peers.py"), "--side", str(arguments.side)]
-    command += ["--seconds", str(arguments.seconds), "--peers", peer]
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PROGRAM = str(ROOT / "target/release/dynamics")
+HEAD = f"{'program':30} {'vertices':>8} {'s per s':>9} {'of ours':>8} {'mean':>9} {'p99':>8} {'largest':>8} {'lowest':>7}"
+
+
+def ours(side, seconds, threads, steps):
+    words = [PROGRAM, "sheet", str(side), str(seconds), str(threads), "0.01", str(steps)]
+    line = subprocess.run(words, check=True, capture_output=True, text=True).stdout.splitlines()[-1]
+    return json.loads(line)
+
+
+def peer(name, side, seconds):
+    command = [sys.executable, str(ROOT / "benches/python/dynamics_peers.py"), "--side", str(side)]
+    command += ["--seconds", str(seconds), "--peers", name]
     outcome = subprocess.run(command, capture_output=True, text=True)
     lines = [line for line in outcome.stdout.splitlines() if line.startswith("{")]
     if not lines:
-        print(f"{peer}: no result\n{outcome.stderr[-500:]}", file=sys.stderr)
-        continue
-    rows.append(json.loads(lines[-1]))
-fastest = rows[0]["seconds_per_simulated_second"]
-print(f"{'program':28} {'vertices':>8} {'s per s':>9} {'ratio':>7} {'stretch mean':>13} {'p99':>8} {'max':>8} {'lowest':>8}")
-for row in rows:
+        print(f"{name}: no result\n{outcome.stderr[-500:]}", file=sys.stderr)
+        return None
+    return json.loads(lines[-1])
+
+
+def show(row, unit):
+    time = row["seconds_per_simulated_second"]
     print(
-        f"{row['program']:28} {row['vertices']:8} {row['seconds_per_simulated_second']:9.2f} "
-        f"{row['seconds_per_simulated_second'] / fastest:7.2f} {row['stretch_mean']:13.5f} {row['stretch_p99']:8.4f} "
-        f"{row['stretch_max']:8.4f} {row['lowest']:8.3f}"
+        f"{row['program']:30} {row['vertices']:8} {time:9.2f} {time / unit:8.2f} {row['stretch_mean']:9.5f} "
+        f"{row['stretch_p99']:8.4f} {row['stretch_max']:8.4f} {row['lowest']:7.3f}",
+        flush=True,
     )
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sides", type=int, nargs="+", default=[100, 224], help="vertices along a side")
+    parser.add_argument("--seconds", type=float, nargs="+", default=[1.0, 0.25], help="simulated, one for each side")
+    parser.add_argument("--steps", type=int, default=2, help="steps of ours in a frame of 1/24 s")
+    parser.add_argument("--peers", nargs="+", default=["newton-style3d", "blender"])
+    parser.add_argument("--json", default="out/bench_dynamics.json")
+    arguments = parser.parse_args()
+    rows = []
+    print(f"load average {os.getloadavg()[0]:.1f}; stretch: of grid edges, each at its worst frame\n{HEAD}")
+    for side, seconds in zip(arguments.sides, arguments.seconds):
+        here = ours(side, seconds, 2, arguments.steps)
+        alone = ours(side, seconds, 1, arguments.steps)
+        alone["program"] += ", one thread"
+        unit = here["seconds_per_simulated_second"]
+        found = [here, alone] + [peer(name, side, seconds) for name in arguments.peers]
+        again = ours(side, seconds, 2, arguments.steps)
+        again["program"] += ", again"
+        for row in [row for row in found + [again] if row]:
+            show(row, unit)
+            rows.append(row)
+    print("\ngrowth at one edge length, two threads:")
+    print(subprocess.run([PROGRAM, "scaling"], check=True, capture_output=True, text=True).stdout)
+    pathlib.Path(arguments.json).parent.mkdir(parents=True, exist_ok=True)
+    pathlib.Path(arguments.json).write_text(json.dumps(rows, indent=1))
+
+
+if __name__ == "__main__":
+    main()

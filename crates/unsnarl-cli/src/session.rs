@@ -64,6 +64,13 @@ impl Session {
         }
     }
 
+    /// A line of progress, on standard error, where no bar is to be seen, unless `-q` is given.
+    pub fn log(&self, text: impl AsRef<str>) {
+        if self.flags.verbose || !self.flags.quiet && !std::io::stderr().is_terminal() {
+            eprintln!("{}{}", if self.flags.verbose { "note: " } else { "" }, text.as_ref());
+        }
+    }
+
     /// Writes the report where `--json` says.
     pub fn report(&self, report: &impl serde::Serialize) -> Result<(), Failure> {
         let Some(path) = &self.flags.json else { return Ok(()) };

@@ -14,6 +14,7 @@ pub mod predicates;
 pub mod stencil;
 pub mod topology;
 pub mod tri_mesh;
+pub mod triangulate;
 
 pub use aabb::Aabb;
 pub use ids::{EdgeId, TriangleId, VertexId};

@@ -5,6 +5,7 @@ pub mod export;
 pub mod garment_file;
 pub mod level_set_file;
 pub mod mesh;
+pub mod pattern_file;
 pub mod picture;
 pub mod scene_file;
 

@@ -96,6 +96,8 @@ pub struct DynamicsSettings {
     pub model: ClothModel,
     /// How the implicit model steps through time.
     pub integration: Integration,
+    /// How the linear systems of the implicit model are solved.
+    pub solver: LinearSolver,
     /// Residual at which the linear solver stops, relative to the right-hand side. Smaller: stiffer cloth, more time.
     pub tolerance: f64,
     /// Iterations of the linear solver at most.
@@ -146,6 +148,7 @@ impl Default for DynamicsSettings {
         Self {
             model: ClothModel::BaraffWitkin,
             integration: Integration::BackwardEuler,
+            solver: LinearSolver::ConjugateGradients,
             tolerance: 1e-3,
             iterations: 300,
             newton: 1,
@@ -163,6 +166,16 @@ pub enum ClothModel {
     BaraffWitkin,
     /// Springs along edges and bending modes, explicit elasticity, strain limits.
     MassSpring,
+}
+
+/// How the linear systems of the implicit model are solved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LinearSolver {
+    /// By iterations, up to a tolerance.
+    ConjugateGradients,
+    /// By a sparse factorisation, to the last digits; on one thread, and with much more memory.
+    Direct,
 }
 
 /// How the implicit model steps through time.

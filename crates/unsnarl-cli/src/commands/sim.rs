@@ -48,6 +48,9 @@ pub struct Flags {
     schema: bool,
 }
 
+/// Time between lines of progress where there is no terminal.
+const LOG_INTERVAL: Duration = Duration::from_secs(10);
+
 #[derive(Serialize)]
 struct FrameLine {
     frame: u32,
@@ -125,13 +128,20 @@ pub fn run(flags: &Flags, session: &Session) -> Result<ExitCode, Failure> {
         ));
         return Ok(ExitCode::SUCCESS);
     }
+    let changes: String = flags.changes.iter().map(|change| format!(" --set {}", quoted(change))).collect();
     session.say(format!(
-        "stopped after frame {}; go on with: unsnarl sim {} -o {} --resume",
+        "stopped after frame {}; go on with: unsnarl sim {} -o {}{changes} --resume",
         outcome.last_frame,
-        path.display(),
-        folder.display()
+        quoted(&path.display().to_string()),
+        quoted(&folder.display().to_string())
     ));
     Ok(ExitCode::from(1))
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let plain = |letter: char| letter.is_alphanumeric() || "-_./=,:+".contains(letter);
+    if word.chars().all(plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
 }
 
 /// A new cache, or one that goes on: with the frame that it stands at.
@@ -217,6 +227,7 @@ fn simulate(
         seconds: 0.0,
     };
     let bar = session.progress(u64::from(scene.frames.saturating_sub(first)), "frames");
+    let mut log_at = LOG_INTERVAL;
     for frame in first + 1..=scene.frames {
         let start = Instant::now();
         let mut clock = StageClock::default();
@@ -246,7 +257,7 @@ fn simulate(
         let left = begun.elapsed().as_secs_f64() / f64::from(frame - first) * f64::from(scene.frames - frame);
         let StageSeconds { propose, keep_out, repulsion, impulses, zones, finish, .. } = clock.seconds;
         let contact = keep_out + repulsion + impulses + zones;
-        session.note(format!(
+        let line = format!(
             "frame {frame} of {}: {} steps in {:.0} ms (propose {:.0}, contact {:.0}, finish {:.0}), {left:.0} s left",
             scene.frames,
             report.steps,
@@ -254,7 +265,13 @@ fn simulate(
             1e3 * propose,
             1e3 * contact,
             1e3 * finish
-        ));
+        );
+        if begun.elapsed() >= log_at {
+            log_at = begun.elapsed() + LOG_INTERVAL;
+            session.log(&line);
+        } else {
+            session.note(&line);
+        }
         if report.forced_steps > 0 {
             session.warn(format!("frame {frame}: {} steps distorted cloth too far", report.forced_steps));
         }

@@ -9,7 +9,7 @@ use super::findings::{Finding, FindingKind, LARGEST_COORDINATE};
 use super::labels::LabelDraft;
 use super::source::{Patches, PositionPlace, Source, Spelling, position_fingerprint, triangle_fingerprint};
 use super::units::Conversion;
-use super::{Format, KeepSource, MeshFile, Stitch};
+use super::{Format, KeepSource, MeshFile, RestFields, Stitch};
 use std::sync::Arc;
 use unsnarl_geometry::math::is_finite;
 use unsnarl_geometry::{DVec2, DVec3, TriMesh, UvMap};
@@ -34,8 +34,28 @@ pub(super) struct Draft {
     pub material_libraries: Vec<String>,
     pub stitches: Vec<Stitch>,
     pub lines: Vec<[u32; 2]>,
+    pub rest: RestDraft,
     pub findings: Vec<Finding>,
     pub places: Vec<PositionPlace>,
+}
+
+/// Rest fields by face.
+#[derive(Default)]
+pub(super) struct RestDraft {
+    pub corners: Vec<Option<[DVec3; 3]>>,
+    pub bends: Vec<([u32; 2], f64)>,
+    pub bent_as_shape: Vec<bool>,
+}
+
+impl RestDraft {
+    /// By triangle; `None` where there are none, or where triangles are not the faces.
+    fn finish(mut self, triangle_count: usize, faces_are_triangles: bool) -> Option<RestFields> {
+        let has_any = !(self.corners.is_empty() && self.bends.is_empty());
+        self.corners.resize(triangle_count, None);
+        self.bent_as_shape.resize(triangle_count, false);
+        let Self { corners, bends, bent_as_shape } = self;
+        (has_any && faces_are_triangles).then_some(RestFields { corners, bends, bent_as_shape })
+    }
 }
 
 impl Draft {
@@ -54,6 +74,7 @@ impl Draft {
             material_libraries: Vec::new(),
             stitches: Vec::new(),
             lines: Vec::new(),
+            rest: RestDraft::default(),
             findings: Vec::new(),
             places: Vec::new(),
         }
@@ -159,6 +180,7 @@ impl Draft {
             return Err(Flaw::new(Place::Whole, FindingKind::Empty, detail));
         }
         let plain = self.corners.len() == 3 * triangles.len() && self.face_count() == triangles.len();
+        let rest = std::mem::take(&mut self.rest).finish(triangles.len(), plain);
         let face_of = |labels: LabelDraft| labels.finish(triangle_face.iter().map(|&face| face as usize));
         let objects = face_of(self.objects);
         let groups = face_of(self.groups);
@@ -192,6 +214,7 @@ impl Draft {
             material_libraries: self.material_libraries,
             stitches: self.stitches,
             lines: self.lines,
+            rest,
             format,
             conversion: self.conversion,
             reader_findings: self.findings,

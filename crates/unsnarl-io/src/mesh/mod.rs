@@ -165,6 +165,26 @@ pub struct Stitch {
     pub weight: f64,
 }
 
+/// How triangles are at rest, where a file says so (USD). One entry per triangle but for `bends`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RestFields {
+    /// The corners of the triangle at rest, metres; `None` where the file does not say.
+    pub corners: Vec<Option<[DVec3; 3]>>,
+    /// Two triangles and the angle between them at rest, radians; positive for a ridge seen from the front.
+    pub bends: Vec<([u32; 2], f64)>,
+    /// Whether the triangle is bent against its neighbours as its corners at rest say; flat else.
+    pub bent_as_shape: Vec<bool>,
+}
+
+/// A mesh and where its vertices are at some times.
+#[derive(Clone, Debug)]
+pub struct MeshMotion {
+    /// The mesh as it is at the first sample.
+    pub file: MeshFile,
+    /// Seconds, and one position per vertex; empty where nothing moves.
+    pub frames: Vec<(f64, Vec<DVec3>)>,
+}
+
 /// A mesh and everything else that its file carries.
 #[derive(Clone, Debug)]
 pub struct MeshFile {
@@ -188,6 +208,8 @@ pub struct MeshFile {
     pub stitches: Vec<Stitch>,
     /// Line segments (OBJ `l`), which some programs use for sewing edges.
     pub lines: Vec<[u32; 2]>,
+    /// How triangles are at rest (USD).
+    pub rest: Option<RestFields>,
     /// The kind of file that this came from.
     pub format: Format,
     /// From the file's unit and up axis to ours.
@@ -210,6 +232,7 @@ impl MeshFile {
             material_libraries: Vec::new(),
             stitches: Vec::new(),
             lines: Vec::new(),
+            rest: None,
             format: Format::Obj,
             conversion: Conversion::IDENTITY,
             reader_findings: Vec::new(),
@@ -350,6 +373,15 @@ pub fn read_character(path: &Path, options: &ReadOptions) -> Result<Character, M
     })?;
     let folder = path.parent().unwrap_or(Path::new(""));
     gltf::character::read(&bytes, format, options, Some(folder)).map_err(|flaw| flaw.in_file(name))
+}
+
+/// Reads a USD file with all time samples of its points and transforms.
+pub fn read_motion(path: &Path, options: &ReadOptions) -> Result<MeshMotion, MeshFileError> {
+    let name = path.display().to_string();
+    let bytes = std::fs::read(path).map_err(|error| {
+        Flaw::new(Place::Whole, FindingKind::Unreadable, format!("cannot read: {error}")).in_file(name.clone())
+    })?;
+    usda::read_motion(bytes, options).map_err(|flaw| flaw.in_file(name))
 }
 
 /// Writes a mesh file beside its target and renames it; the extension says its kind.

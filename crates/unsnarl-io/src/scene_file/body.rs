@@ -5,7 +5,7 @@
 
 use super::build::{Place, Problem, keyframes, read_options, turn};
 use super::format::{BodyTable, SequenceTable};
-use crate::mesh::{self, ReadOptions};
+use crate::mesh::{self, MeshMotion, ReadOptions};
 use std::path::Path;
 use unsnarl::bodies::keyframes::{Keyframe, Keyframes};
 use unsnarl::bodies::moving_mesh::{MeshKey, MovingMesh};
@@ -83,7 +83,11 @@ fn mesh_body(
     motion: Keyframes,
     place: &Place,
 ) -> Result<MovingMesh, Problem> {
+    let is_usd = mesh::Format::from_path(path) == Some(mesh::Format::Usda);
     let Some(name) = &table.clip else {
+        if is_usd {
+            return sampled_body(table, path, options, motion, place);
+        }
         let TriMesh { positions, triangles } = read(path, options, &place.at("mesh"))?;
         return Ok(MovingMesh::rigid(triangles, positions, motion));
     };
@@ -110,6 +114,29 @@ fn mesh_body(
         .collect();
     MovingMesh::new(character.file.mesh.triangles.clone(), keys, motion)
         .or_else(|error| place.at("clip").fail(error.to_string()))
+}
+
+/// A USD file: its time samples from `clip-start` on, or its shape where it has none.
+fn sampled_body(
+    table: &BodyTable,
+    path: &Path,
+    options: &ReadOptions,
+    motion: Keyframes,
+    place: &Place,
+) -> Result<MovingMesh, Problem> {
+    place.at("clip-start").finite(&[table.clip_start])?;
+    let speed = place.at("clip-speed").positive(table.clip_speed)?;
+    let MeshMotion { file, frames } =
+        mesh::read_motion(path, options).or_else(|error| place.at("mesh").fail(error.to_string()))?;
+    let TriMesh { positions, triangles } = file.mesh;
+    let Some(first) = frames.first().map(|frame| frame.0) else {
+        return Ok(MovingMesh::rigid(triangles, positions, motion));
+    };
+    let keys = frames
+        .into_iter()
+        .map(|(time, positions)| MeshKey { time: table.clip_start + (time - first) / speed, positions })
+        .collect();
+    MovingMesh::new(triangles, keys, motion).or_else(|error| place.at("mesh").fail(error.to_string()))
 }
 
 /// One mesh file per frame; `{}` in the name stands for the number.

@@ -1,18 +1,21 @@
 //! From the tables of a scene file to a world.
 
 use super::format::{
-    ClothTable, DiagonalsChoice, FabricTable, KeyTable, PinTable, RestAnglesChoice, SceneFile, SettingsTable,
-    SewingChoice,
+    ClothTable, DiagonalsChoice, FabricTable, KeyTable, PatternTable, PinTable, RestAnglesChoice, SceneFile,
+    SettingsTable, SewingChoice,
 };
 use super::lines::Key;
-use super::{Scene, body};
+use super::{Scene, body, rest_fields};
 use crate::garment_file;
 use crate::mesh::{self, KeepSource, LengthUnit, MeshFile, ReadOptions};
+use crate::pattern_file;
 use std::path::Path;
 use unsnarl::bodies::keyframes::{Keyframe, Keyframes};
 use unsnarl::model::{Cloth, Model, ModelError, Rest, RestAngles, Stitch};
 use unsnarl::scene::environment::{Environment, Wind};
 use unsnarl::scene::fabric::Fabric;
+use unsnarl::scene::garment::RestChoice;
+use unsnarl::scene::pattern::PatternMesh;
 use unsnarl::scene::sheet::{Diagonals, disc, sheet};
 use unsnarl::settings::Settings;
 use unsnarl::simulation::{Handle, World};
@@ -202,13 +205,15 @@ fn cloth(
     remarks: &mut Vec<String>,
 ) -> Result<(Cloth, Option<UvMap>), Problem> {
     let name = table.name.clone().unwrap_or_else(|| format!("cloth {index}"));
-    let given = [table.mesh.is_some(), table.sheet.is_some(), table.disc.is_some()];
+    let given = [table.mesh.is_some(), table.sheet.is_some(), table.disc.is_some(), table.pattern.is_some()];
     if given.iter().filter(|&&given| given).count() != 1 {
-        return place.fail("expected exactly one of mesh, sheet and disc");
+        return place.fail("expected exactly one of mesh, sheet, disc and pattern");
     }
     let fabric = fabric(file, table.fabric.as_deref().unwrap_or("cotton"), &place.at("fabric"))?;
     let (mut cloth, uv) = if let Some(path) = &table.mesh {
         mesh_cloth(file, table, &name, &folder.join(path), place, remarks)?
+    } else if let Some(pattern) = &table.pattern {
+        pattern_cloth(table, pattern, name, folder, &place.at("pattern"), remarks)?
     } else {
         let (mesh, uv) = plain(table, place)?;
         (Cloth { rest: Rest::Panels(uv.clone()), ..Cloth::new(name, mesh) }, Some(uv))
@@ -235,7 +240,7 @@ fn plain(table: &ClothTable, place: &Place) -> Result<(unsnarl_geometry::TriMesh
         }
         return Ok(disc(round.radius, round.rings as usize));
     }
-    let Some(plain) = &table.sheet else { return place.fail("expected exactly one of mesh, sheet and disc") };
+    let Some(plain) = &table.sheet else { return place.fail("expected a sheet") };
     let place = place.at("sheet");
     for size in plain.size {
         place.at("size").positive(size)?;
@@ -257,6 +262,32 @@ fn plain(table: &ClothTable, place: &Place) -> Result<(unsnarl_geometry::TriMesh
     Ok((mesh, uv))
 }
 
+/// The panels of a sewing pattern, where it places them, and threads along its seams.
+fn pattern_cloth(
+    table: &ClothTable,
+    pattern: &PatternTable,
+    name: String,
+    folder: &Path,
+    place: &Place,
+    remarks: &mut Vec<String>,
+) -> Result<(Cloth, Option<UvMap>), Problem> {
+    let spacing = place.at("edge-length").positive(pattern.edge_length)?;
+    let path = folder.join(&pattern.file);
+    let wrong = |text: String| Problem { path: place.at("file").0, text };
+    let sewing = pattern_file::read(&path).map_err(|error| wrong(error.to_string()))?;
+    let made = sewing.mesh(spacing).map_err(|error| wrong(format!("{}: {error}", path.display())))?;
+    let PatternMesh { mesh, panels, stitches } = made;
+    remarks.push(format!(
+        "{name}: {} panels, {} vertices, {} sewing threads",
+        sewing.panels.len(),
+        mesh.positions.len(),
+        stitches.len()
+    ));
+    let stitches = if table.sewing == SewingChoice::On { stitches } else { Vec::new() };
+    let cloth = Cloth { rest: Rest::Panels(panels.clone()), stitches, ..Cloth::new(name, mesh) };
+    Ok((cloth, Some(panels)))
+}
+
 fn mesh_cloth(
     file: &SceneFile,
     table: &ClothTable,
@@ -271,7 +302,15 @@ fn mesh_cloth(
     let garment = garment_file::build_garment(path, &mesh).map_err(|error| wrong(error.to_string()))?;
     remarks.push(format!("{name}: {} vertices, rest shape: {:?}", mesh.mesh.positions.len(), garment.rest_source));
     let edges = garment.topology.edges();
-    let creases = garment.creases.iter().map(|crease| (edges[crease.edge.index()], crease.rest_angle)).collect();
+    let own_choice = garment_file::read_beside(path)
+        .map_err(|error| wrong(error.to_string()))?
+        .is_some_and(|sidecar| sidecar.description.rest != RestChoice::Auto);
+    let (rest_shapes, mut creases) = match mesh.rest.as_ref().filter(|_| !own_choice) {
+        Some(rest) => rest_fields::apply(rest, &garment),
+        None => (garment.rest_shapes.clone(), Vec::new()),
+    };
+    let of_sidecar = garment.creases.iter().map(|crease| (edges[crease.edge.index()], crease.rest_angle));
+    creases.extend(of_sidecar);
     let mut panel_fabrics = Vec::new();
     for (panel, fabric_name) in garment.panel_fabrics.iter().enumerate() {
         let Some(fabric_name) = fabric_name else { continue };
@@ -284,7 +323,7 @@ fn mesh_cloth(
     let stitches = if table.sewing == SewingChoice::On { stitches(&mesh) } else { Vec::new() };
     let uv = mesh.uv.clone();
     let cloth = Cloth {
-        rest: Rest::Shapes(garment.rest_shapes),
+        rest: Rest::Shapes(rest_shapes),
         rest_angles: RestAngles::Creases(creases),
         panel_fabrics,
         pins: garment.pins,

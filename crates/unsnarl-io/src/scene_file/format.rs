@@ -97,7 +97,7 @@ impl Default for WindTable {
     }
 }
 
-/// A piece of cloth: exactly one of `mesh`, `sheet` and `disc`.
+/// A piece of cloth: exactly one of `mesh`, `sheet`, `disc` and `pattern`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ClothTable {
@@ -111,6 +111,8 @@ pub struct ClothTable {
     pub sheet: Option<SheetTable>,
     /// A plain disc.
     pub disc: Option<DiscTable>,
+    /// A sewing pattern.
+    pub pattern: Option<PatternTable>,
     /// A fabric of this file or a preset.
     pub fabric: Option<String>,
     /// Where to move it, metres.
@@ -136,6 +138,21 @@ pub struct SheetTable {
     /// How squares are cut.
     #[serde(default)]
     pub diagonals: DiagonalsChoice,
+}
+
+/// A sewing pattern, triangulated, its panels where the file places them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct PatternTable {
+    /// A GarmentCode JSON file, relative to the scene file.
+    pub file: String,
+    /// Length of the triangles' edges, metres.
+    #[serde(default = "usual_edge_length")]
+    pub edge_length: f64,
+}
+
+fn usual_edge_length() -> f64 {
+    0.02
 }
 
 /// A round sheet in its own x-y plane.

@@ -8,6 +8,7 @@ mod body;
 mod build;
 pub mod format;
 mod lines;
+mod rest_fields;
 
 pub use format::SceneFile;
 

@@ -37,7 +37,7 @@ fn errors_name_the_line_and_what_was_expected() {
          cotton, silk, denim, leather, wool, spandex"
     );
     let both = error(&format!("{SHEET}disc = {{ radius = 1.0, rings = 2 }}\n"), &[]);
-    assert_eq!(both, "s.toml:4: cloth.0: expected exactly one of mesh, sheet and disc");
+    assert_eq!(both, "s.toml:4: cloth.0: expected exactly one of mesh, sheet, disc and pattern");
     let missing = error("[[cloth]]\nmesh = \"nowhere.obj\"\n", &[]);
     assert!(missing.starts_with("s.toml:2: cloth.0.mesh: ./nowhere.obj"), "{missing}");
     assert!(error("[scene]\nframes = 3\n", &[]).contains("the scene has no cloth"));
@@ -146,4 +146,119 @@ fn meshes_sequences_and_characters_are_bodies() {
     assert_eq!(still, scene.world.surfaces.positions_at(&scene.world.bodies, 0.5));
     assert_ne!(still, scene.world.surfaces.positions_at(&scene.world.bodies, 1.0));
     assert!(problem(&format!("mesh = \"{glb}\"\nclip = \"hop\"")).contains("no clip hop; the file has fight01"));
+}
+
+const MOVING: &str = r#"#usda 1.0
+(
+    metersPerUnit = 1
+    upAxis = "Y"
+    timeCodesPerSecond = 10
+)
+def Xform "root"
+{
+    double3 xformOp:translate.timeSamples = { 0: (0, 0, 0), 20: (0, 0, 4), }
+    uniform token[] xformOpOrder = ["xformOp:translate"]
+    def Mesh "tri"
+    {
+        int[] faceVertexCounts = [3]
+        int[] faceVertexIndices = [0, 1, 2]
+        point3f[] points.timeSamples = {
+            0: [(0, 0, 0), (1, 0, 0), (0, 1, 0)],
+            10: [(0, 2, 0), (1, 2, 0), (0, 3, 0)],
+        }
+    }
+}
+"#;
+
+/// Points and a transform above them move at their own times; USD has straight lines between samples.
+#[test]
+fn usd_time_samples_move_a_body() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("m.usda"), MOVING).unwrap();
+    let with = |body: &str| parse("s.toml", &format!("{SHEET}[[body]]\n{body}\n"), folder.path(), &[]);
+    let scene = with("mesh = \"m.usda\"\nclip-start = 1\nclip-speed = 2").unwrap();
+    let at = |time: f64| scene.world.surfaces.positions_at(&scene.world.bodies, time)[0];
+    // Twice as fast: the points arrive after half a second, the transform after one.
+    for (time, y, z) in
+        [(0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (1.25, 1.0, 1.0), (1.5, 2.0, 2.0), (2.0, 2.0, 4.0), (9.0, 2.0, 4.0)]
+    {
+        assert!((at(time) - unsnarl_geometry::DVec3::new(0.0, y, z)).length() < 1e-12, "{time}: {}", at(time));
+    }
+    let changed = MOVING.replace("10: [(0, 2, 0), (1, 2, 0), (0, 3, 0)]", "10: [(0, 2, 0), (1, 2, 0)]");
+    std::fs::write(folder.path().join("m.usda"), changed).unwrap();
+    let problem = with("mesh = \"m.usda\"").unwrap_err().to_string();
+    assert!(problem.contains("at time 10 there are other points than at the first"), "{problem}");
+    std::fs::write(folder.path().join("m.usda"), MOVING.replace("= 10\n", "= 0\n")).unwrap();
+    let problem = with("mesh = \"m.usda\"").unwrap_err().to_string();
+    assert!(problem.contains("timeCodesPerSecond is 0; expected a number above 0"), "{problem}");
+    std::fs::write(folder.path().join("m.usda"), MOVING.replace("20: (0, 0, 4)", "20 (0, 0, 4)")).unwrap();
+    assert!(with("mesh = \"m.usda\"").unwrap_err().to_string().contains("m.usda:9: "));
+}
+
+const RESTING: &str = r#"#usda 1.0
+(
+    metersPerUnit = 0.01
+)
+def Mesh "square"
+{
+    int[] faceVertexCounts = [3, 3]
+    int[] faceVertexIndices = [0, 1, 2, 0, 2, 3]
+    point3f[] points = [(0, 0, 0), (10, 0, 0), (10, 10, 0), (0, 10, 0)]
+    point3f[] omniphysics:restShapePoints = [(0, 0, 0), (20, 0, 0), (20, 10, 0), (0, 10, 0)]
+    int2[] physics:restAdjTriPairs = [(0, 1)]
+    float[] physics:restBendAngles = [30]
+}
+"#;
+
+#[test]
+fn usd_rest_fields_are_the_rest_shape_and_its_creases() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |text: &str| std::fs::write(folder.path().join("c.usda"), text).unwrap();
+    let read = || parse("s.toml", "[[cloth]]\nmesh = \"c.usda\"\n", folder.path(), &[]);
+    write(RESTING);
+    let model = read().unwrap().world.model;
+    let area: f64 = model.rest_shapes.iter().map(unsnarl::rest_shape::RestShape::area).sum();
+    assert!((area - 0.02).abs() < 1e-12);
+    assert!((model.rest_angles[0] - 30f64.to_radians()).abs() < 1e-12);
+    // A rest shape that is folded itself, its ridge toward the front.
+    let folded = RESTING.replace("(20, 10, 0), (0, 10, 0)]\n    int2", "(20, 10, 0), (0, 10, -5)]\n    int2");
+    write(&folded.replace("    float[] physics:restBendAngles = [30]\n", "").replace(
+        "    int2[] physics:restAdjTriPairs = [(0, 1)]\n",
+        "    uniform token physics:restBendAnglesDefault = \"restShapeDefault\"\n",
+    ));
+    let model = read().unwrap().world.model;
+    let normal = unsnarl_geometry::DVec3::new(0.2, 0.1, 0.0).cross(unsnarl_geometry::DVec3::new(0.0, 0.1, -0.05));
+    let expected = (normal.z / normal.length()).acos();
+    assert!((model.rest_angles[0] - expected).abs() < 1e-9, "{} {expected}", model.rest_angles[0]);
+    // A sidecar that chooses goes before the fields.
+    write(RESTING);
+    std::fs::write(folder.path().join("c.garment.toml"), "rest = \"shape\"\n").unwrap();
+    let model = read().unwrap().world.model;
+    assert!((model.rest_shapes[0].area() - 0.005).abs() < 1e-12 && model.rest_angles == [0.0]);
+    std::fs::remove_file(folder.path().join("c.garment.toml")).unwrap();
+    for (from, to, words) in [
+        ("[(0, 1)]", "[(0, 7)]", "restAdjTriPairs names a triangle that is not there"),
+        ("Angles = [30]", "Angles = [30, 31]", "one finite angle for every pair"),
+        ("(20, 10, 0), (0, 10, 0)]\n    int2", "(20, 10, 0)]\n    int2", "restShapePoints do not have three"),
+    ] {
+        write(&RESTING.replace(from, to));
+        let problem = read().unwrap_err().to_string();
+        assert!(problem.contains(words) && !problem.contains('\n'), "{problem}");
+    }
+}
+
+#[test]
+fn a_sewing_pattern_is_cloth_with_threads() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../samples");
+    let text = "[[cloth]]\npattern = { file = \"skirt_pattern.json\", edge-length = 0.03 }\n";
+    let scene = parse("s.toml", text, &folder, &[]).unwrap();
+    let model = &scene.world.model;
+    assert!(model.stitches.len() > 30 && model.masses.len() > 300);
+    assert!(scene.panels[0].is_some());
+    let open = parse("s.toml", &format!("{text}sewing = \"off\"\n"), &folder, &[]).unwrap();
+    assert!(open.world.model.stitches.is_empty());
+    let missing = error("[[cloth]]\npattern = { file = \"none.json\" }\n", &[]);
+    assert!(missing.starts_with("s.toml:2: cloth.0.pattern.file: ./none.json: cannot read"), "{missing}");
+    let fine = error("[[cloth]]\npattern = { file = \"none.json\", edge-length = 0 }\n", &[]);
+    assert!(fine.starts_with("s.toml:2: cloth.0.pattern.edge-length: 0; expected a number above 0"), "{fine}");
 }

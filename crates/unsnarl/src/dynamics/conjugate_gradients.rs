@@ -1,14 +1,15 @@
 //! Preconditioned conjugate gradients that leave constrained directions alone.
 //!
 //! The unknown starts with its constrained parts in place; every residual and search direction is filtered, so that they
-//! keep their values to the last bit. Preconditioner: the inverse 3x3 diagonal blocks. At the end the mean motion of free pieces is made
-//! exact. (The projection method of Baraff
+//! keep their values to the last bit. Preconditioner: the inverse 3x3 diagonal blocks, and for large systems a coarse correction. At the end
+//! the mean motion of free pieces is made exact. (The projection method of Baraff
 //! and Witkin, named in Baraff et al. 2003, 3)
 //!
 //! Guarantees: the same bits on any number of threads; ends after the given number of iterations at the latest.
 //! Does not: notice a matrix that is not positive definite other than by stopping and saying so.
 
 use super::block_matrix::{BAND, BlockMatrix};
+use super::coarse::{self, Coarse};
 use super::live_rows::LiveRows;
 use super::pattern::Pattern;
 use crate::geometry::{DMat3, DVec3};
@@ -53,6 +54,7 @@ pub struct SolverMemory {
     image: Vec<DVec3>,
     inverse_diagonal: Vec<DMat3>,
     live: LiveRows,
+    coarse: Coarse,
 }
 
 /// Solves `matrix x = right` in the free directions. `x` holds the start: a guess in free directions, the wanted values in
@@ -66,32 +68,85 @@ pub fn solve(
     limits: Limits<'_>,
     memory: &mut SolverMemory,
 ) -> Solve {
-    let SolverMemory { residual, direction, image, inverse_diagonal, live } = memory;
-    let count = right.len();
-    live.find(freedom);
+    memory.live.find(freedom);
+    memory.inverse_diagonal.clear();
+    memory.inverse_diagonal.par_extend(matrix.diagonal.par_iter().map(DMat3::inverse));
+    let may_correct = limits.correction == Correction::Coarse && memory.live.count() >= coarse::FEWEST_ROWS;
+    let first_limit = if may_correct { PLAIN_ITERATIONS.min(limits.iterations) } else { limits.iterations };
+    let mut system = System { matrix, pattern, right, freedom, usual: limits.usual, tolerance: limits.tolerance };
+    let mut descent = descend(&mut system, x, first_limit, Correction::None, memory);
+    if may_correct && descent.is_above_target && first_limit < limits.iterations {
+        memory.coarse.prepare(system.matrix, pattern, freedom);
+        let left = limits.iterations - first_limit;
+        let second = descend(&mut system, x, left, Correction::Coarse, memory);
+        descent = Descent { iterations: first_limit + second.iterations, ..second };
+    }
+    // Without outer forces the mean motion is the one that it started with.
+    if descent.iterations > 0 && limits.usual.iter().any(|&usual| usual != DVec3::ZERO) {
+        settle_mean_motion(system.matrix, pattern, freedom, &memory.residual, x);
+    }
+    Solve { iterations: descent.iterations, relative_residual: descent.relative_residual }
+}
+
+/// Iterations before the coarse correction is worth its preparation.
+const PLAIN_ITERATIONS: u32 = 20;
+
+/// What is solved.
+struct System<'a> {
+    matrix: &'a mut BlockMatrix,
+    pattern: &'a Pattern,
+    right: &'a [DVec3],
+    freedom: &'a [Freedom],
+    usual: &'a [DVec3],
+    tolerance: f64,
+}
+
+/// How some iterations ended.
+struct Descent {
+    iterations: u32,
+    is_above_target: bool,
+    relative_residual: f64,
+}
+
+/// Conjugate gradients from `x` on with one preconditioner.
+fn descend(
+    system: &mut System<'_>,
+    x: &mut [DVec3],
+    most: u32,
+    correction: Correction,
+    memory: &mut SolverMemory,
+) -> Descent {
+    let SolverMemory { residual, direction, image, inverse_diagonal, live, coarse } = memory;
     let (live, bands) = (&*live, live.bands_per_task());
+    let (freedom, with_coarse) = (system.freedom, correction == Correction::Coarse);
+    let count = x.len();
     for vector in [&mut *residual, &mut *direction, &mut *image] {
         vector.clear();
         vector.resize(count, DVec3::ZERO);
     }
-    inverse_diagonal.clear();
-    inverse_diagonal.par_extend(matrix.diagonal.par_iter().map(DMat3::inverse));
-    matrix.multiply(pattern, x, image);
+    system.matrix.multiply(system.pattern, x, image);
     let preconditioned = |row: usize, value: DVec3| freedom[row].filter(inverse_diagonal[row] * value);
-    let scale = banded_sum(count, |row| {
-        let value = freedom[row].filter(right[row]);
-        let usual = freedom[row].filter(limits.usual.get(row).copied().unwrap_or(DVec3::ZERO));
+    let mut scale = banded_sum(count, |row| {
+        let value = freedom[row].filter(system.right[row]);
+        let usual = freedom[row].filter(system.usual.get(row).copied().unwrap_or(DVec3::ZERO));
         value.dot(preconditioned(row, value)).max(usual.dot(preconditioned(row, usual)))
     });
     for row in 0..count {
-        residual[row] = freedom[row].filter(right[row] - image[row]);
+        residual[row] = freedom[row].filter(system.right[row] - image[row]);
         direction[row] = preconditioned(row, residual[row]);
     }
     let mut energy = banded_sum(count, |row| residual[row].dot(direction[row]));
-    let target = limits.tolerance * limits.tolerance * scale.max(f64::MIN_POSITIVE);
+    if with_coarse {
+        scale += coarse_scale(coarse, [system.right, system.usual], freedom);
+        energy += coarse.solve(residual);
+        for row in 0..count {
+            direction[row] += freedom[row].filter(coarse.motion(row));
+        }
+    }
+    let target = system.tolerance * system.tolerance * scale.max(f64::MIN_POSITIVE);
     let mut iterations = 0;
-    while energy > target && iterations < limits.iterations {
-        let curvature = matrix.multiply_live(pattern, live, direction, image);
+    while energy > target && iterations < most {
+        let curvature = system.matrix.multiply_live(system.pattern, live, direction, image);
         if !(curvature > 0.0 && curvature.is_finite()) {
             break;
         }
@@ -112,23 +167,38 @@ pub fn solve(
                 sum
             })
             .collect();
-        let next_energy: f64 = parts.iter().sum();
-        let keep = next_energy / energy;
+        let mut next_energy: f64 = parts.iter().sum();
+        if with_coarse {
+            next_energy += coarse.solve(residual);
+        }
+        let (keep, coarse) = (next_energy / energy, &*coarse);
         direction.par_chunks_mut(BAND).enumerate().with_min_len(bands).for_each(|(band, direction)| {
             for row in live.band(band) {
                 let direction = &mut direction[row - band * BAND];
-                *direction = preconditioned(row, residual[row]) + *direction * keep;
+                let mut steepest = preconditioned(row, residual[row]);
+                if with_coarse {
+                    steepest += freedom[row].filter(coarse.motion(row));
+                }
+                *direction = steepest + *direction * keep;
             }
         });
         energy = next_energy;
         iterations += 1;
     }
-    // Without outer forces the mean motion is the one that it started with.
-    if iterations > 0 && limits.usual.iter().any(|&usual| usual != DVec3::ZERO) {
-        settle_mean_motion(matrix, pattern, freedom, residual, x);
-    }
     let relative_residual = if scale > 0.0 { (energy / scale).sqrt() } else { 0.0 };
-    Solve { iterations, relative_residual }
+    Descent { iterations, is_above_target: energy > target, relative_residual }
+}
+
+/// The coarse part of the size of a right-hand side: the larger one of its own and a usual one's.
+fn coarse_scale(coarse: &mut Coarse, sides: [&[DVec3]; 2], freedom: &[Freedom]) -> f64 {
+    let size = |side: &[DVec3]| {
+        if side.len() != freedom.len() {
+            return 0.0;
+        }
+        let free: Vec<DVec3> = side.iter().zip(freedom).map(|(value, freedom)| freedom.filter(*value)).collect();
+        coarse.solve(&free)
+    };
+    sides.map(size).into_iter().fold(0.0, f64::max)
 }
 
 /// Makes the mean motion of every piece that nothing holds exact: the translation `c` that fulfils `1^T A 1 c = 1^T r`.
@@ -191,6 +261,17 @@ pub struct Limits<'a> {
     pub usual: &'a [DVec3],
     /// Iterations at most.
     pub iterations: u32,
+    /// What may help the diagonal.
+    pub correction: Correction,
+}
+
+/// What a preconditioner has beside the diagonal blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Correction {
+    /// Nothing: for systems near to their diagonal.
+    None,
+    /// A coarse correction, where the system is large and slow to converge.
+    Coarse,
 }
 
 /// A sum over rows, band by band: the same bits on any number of threads.

@@ -30,6 +30,11 @@ impl LiveRows {
         self.band_starts.push(self.rows.len() as u32);
     }
 
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.rows.len()
+    }
+
     /// Those of one band.
     pub fn band(&self, band: usize) -> impl Iterator<Item = usize> + '_ {
         let range = self.band_starts[band] as usize..self.band_starts[band + 1] as usize;

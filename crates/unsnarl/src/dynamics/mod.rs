@@ -9,7 +9,9 @@
 pub mod air;
 pub mod baraff_witkin;
 mod block_matrix;
+mod coarse;
 mod conjugate_gradients;
+mod direct;
 pub mod energy;
 pub mod hinge;
 mod live_rows;

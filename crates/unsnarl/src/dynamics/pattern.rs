@@ -225,7 +225,7 @@ fn colour_edges(topology: &Topology) -> Vec<Vec<u32>> {
 
 /// Vertices in an order that keeps joined ones close: breadth first from a vertex of low degree, neighbours by degree,
 /// then reversed.
-fn reverse_cuthill_mckee(vertex_count: usize, pairs: &[[u32; 2]]) -> Vec<u32> {
+pub(super) fn reverse_cuthill_mckee(vertex_count: usize, pairs: &[[u32; 2]]) -> Vec<u32> {
     let mut starts = vec![0u32; vertex_count + 1];
     for &vertex in pairs.iter().flatten() {
         starts[vertex as usize + 1] += 1;

@@ -3,4 +3,5 @@
 pub mod environment;
 pub mod fabric;
 pub mod garment;
+pub mod pattern;
 pub mod sheet;

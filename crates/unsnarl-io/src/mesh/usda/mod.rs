@@ -2,17 +2,21 @@
 //!
 //! Read: `Mesh` prims with `points`, `faceVertexCounts`, `faceVertexIndices`, `orientation`, `primvars:st` (per vertex
 //! or per corner, indexed or not), `GeomSubset` children and material bindings as labels, transforms of all parents,
-//! `metersPerUnit` (0.01 unless said, as USD has it) and `upAxis`. Of time samples the first is read.
+//! `metersPerUnit` (0.01 unless said, as USD has it) and `upAxis`. Of time samples the first is read; [`read_motion`] reads all
+//! of points and transforms. Rest fields of the deformable-body draft are read where meshes have them.
 //!
 //! Guarantees: points are rounded to the type that the file declares, as other readers do. Written back, only moved
 //! points and the extents of meshes differ from the original text.
 //! Does not: read binary USD (`.usdc`, `.usdz`), nor follow references, payloads and variants.
 
 mod lexer;
+mod motion;
 mod parser;
+mod rest;
 mod write;
 mod xform;
 
+pub(super) use motion::read_motion;
 pub(super) use write::encode;
 
 use super::draft::Draft;
@@ -21,20 +25,14 @@ use super::findings::{Finding, FindingKind};
 use super::source::{Patches, PositionPlace, Spelling};
 use super::text::{Precision, push_point, shown};
 use super::{Format, LengthUnit, MeshFile, ReadOptions, UpAxis, Weld};
-use parser::{Layer, MeshData, Prim, PrimKind, parse};
+use parser::{Layer, MeshData, Prim, PrimKind, Samples, parse};
 use std::collections::HashMap;
 use unsnarl_geometry::math::DAffine3;
 use unsnarl_geometry::{DVec2, DVec3};
 
 pub(super) fn read(bytes: Vec<u8>, options: &ReadOptions) -> Result<MeshFile, Flaw> {
-    if bytes.starts_with(b"PXR-USDC") || bytes.starts_with(b"PK\x03\x04") {
-        let detail = "binary USD is not read; expected USD text";
-        return Err(Flaw::new(Place::Byte(0), FindingKind::UnknownKind, detail));
-    }
-    if !bytes.starts_with(b"#usda") {
-        return Err(Flaw::syntax(Place::Line(1), "expected `#usda 1.0` in the first line"));
-    }
-    let layer = parse(&bytes)?;
+    check_kind(&bytes)?;
+    let layer = parse(&bytes, Samples::First)?;
     let mut reader = Reader {
         draft: Draft::new(options.conversion(unit(&layer)?, up_axis(&layer)?)),
         layer: &layer,
@@ -64,6 +62,17 @@ pub(super) fn read(bytes: Vec<u8>, options: &ReadOptions) -> Result<MeshFile, Fl
         .map(|precision| Patches { frames, ..draft.take_patches(Spelling::Text { separator: ", ", precision }) });
     drop(layer);
     draft.finish(Format::Usda, options.keep_source, bytes, patches)
+}
+
+fn check_kind(bytes: &[u8]) -> Result<(), Flaw> {
+    if bytes.starts_with(b"PXR-USDC") || bytes.starts_with(b"PK\x03\x04") {
+        let detail = "binary USD is not read; expected USD text";
+        return Err(Flaw::new(Place::Byte(0), FindingKind::UnknownKind, detail));
+    }
+    if !bytes.starts_with(b"#usda") {
+        return Err(Flaw::syntax(Place::Line(1), "expected `#usda 1.0` in the first line"));
+    }
+    Ok(())
 }
 
 fn unit(layer: &Layer) -> Result<LengthUnit, Flaw> {
@@ -139,11 +148,7 @@ impl<'a> Reader<'a> {
         })?;
         let frame = self.frames.len() as u32;
         self.frames.push(world.unwrap_or(DAffine3::IDENTITY));
-        let precision = if mesh.point_type.ends_with('d') || mesh.point_type == "double3" {
-            Precision::Double
-        } else {
-            Precision::Single
-        };
+        let precision = point_precision(mesh);
         if !mesh.points.is_empty() {
             let same = self.precision.is_none_or(|known| known == Some(precision));
             self.precision = Some(Some(precision).filter(|_| same));
@@ -195,7 +200,8 @@ impl<'a> Reader<'a> {
             self.label_face(prim, labels.get(&face).copied());
             self.draft.push_face(&corners, &uv, place)?;
         }
-        Ok(())
+        let world = self.worlds[index].clone().ok().flatten();
+        rest::take(&mut self.draft, mesh, world, place)
     }
 
     fn start_labels(&mut self, prim: &Prim) {
@@ -277,9 +283,14 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// How exactly the points of a mesh are declared.
+fn point_precision(mesh: &MeshData) -> Precision {
+    if mesh.point_type.ends_with('d') || mesh.point_type == "double3" { Precision::Double } else { Precision::Single }
+}
+
 /// Brings the extents of all meshes up to date.
 pub(super) fn renew_extents(bytes: &[u8]) -> Option<Vec<u8>> {
-    let layer = parse(bytes).ok()?;
+    let layer = parse(bytes, Samples::First).ok()?;
     let mut out = Vec::with_capacity(bytes.len());
     let mut copied = 0;
     let mut meshes: Vec<&MeshData> = layer.prims.iter().map(|prim| &prim.mesh).collect();

@@ -13,6 +13,7 @@ use std::ops::Range;
 pub(super) struct Layer {
     pub metres_per_unit: Option<f64>,
     pub up_axis: Option<String>,
+    pub time_codes_per_second: Option<f64>,
     pub prims: Vec<Prim>,
     /// Variants, references and payloads, which are not followed.
     pub not_followed: usize,
@@ -37,7 +38,12 @@ pub(super) struct Prim {
     pub line: usize,
     pub xform: Xform,
     pub mesh: MeshData,
+    /// Time samples of points and transforms, where they are asked for: property, then time and numbers.
+    pub samples: Vec<(String, Vec<Sample>)>,
 }
+
+/// The numbers of a property at a time.
+pub(super) type Sample = (f64, Vec<f64>);
 
 /// The attributes of a mesh or of a subset of its faces.
 #[derive(Default)]
@@ -56,12 +62,30 @@ pub(super) struct MeshData {
     pub extent: Option<Range<usize>>,
     /// The faces of a subset.
     pub subset: Vec<i64>,
+    pub rest: RestData,
     pub material: Option<String>,
 }
 
-pub(super) fn parse(bytes: &[u8]) -> Result<Layer, Flaw> {
-    let mut parser =
-        Parser { lexer: Lexer::new(bytes), layer: Layer::default(), open: Vec::new(), counted: 0, line: 1 };
+/// The rest shape of a mesh, as the draft of deformable bodies writes it.
+#[derive(Default)]
+pub(super) struct RestData {
+    pub points: Vec<f64>,
+    pub triangles: Vec<i64>,
+    pub pairs: Vec<i64>,
+    pub angles_degrees: Vec<f64>,
+    pub default_angles: String,
+}
+
+/// Which time samples are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Samples {
+    First,
+    All,
+}
+
+pub(super) fn parse(bytes: &[u8], samples: Samples) -> Result<Layer, Flaw> {
+    let lexer = Lexer::new(bytes);
+    let mut parser = Parser { lexer, layer: Layer::default(), open: Vec::new(), counted: 0, line: 1, samples };
     parser.layer_metadata()?;
     while parser.statement()? {}
     Ok(parser.layer)
@@ -77,6 +101,7 @@ struct Parser<'a> {
     /// The byte up to which lines were counted, and its line.
     counted: usize,
     line: usize,
+    samples: Samples,
 }
 
 impl Parser<'_> {
@@ -96,6 +121,10 @@ impl Parser<'_> {
                     b"metersPerUnit" => {
                         let value = self.lexer.next_solid()?;
                         self.layer.metres_per_unit = Some(self.number(&value)?);
+                    }
+                    b"timeCodesPerSecond" => {
+                        let value = self.lexer.next_solid()?;
+                        self.layer.time_codes_per_second = Some(self.number(&value)?);
                     }
                     b"upAxis" => {
                         let value = self.lexer.next_solid()?;
@@ -166,8 +195,8 @@ impl Parser<'_> {
             return Err(Flaw::syntax(self.lexer.place(token.range.start), "expected `{` after the name of a prim"));
         }
         self.open.push(self.layer.prims.len());
-        let (xform, mesh) = (Xform::default(), MeshData::default());
-        self.layer.prims.push(Prim { kind, name, parent, line, xform, mesh });
+        let (xform, mesh, samples) = (Xform::default(), MeshData::default(), Vec::new());
+        self.layer.prims.push(Prim { kind, name, parent, line, xform, mesh, samples });
         Ok(())
     }
 
@@ -219,6 +248,11 @@ impl Parser<'_> {
         }
         if sampled {
             self.layer.time_sampled += 1;
+            if self.samples == Samples::All && (base == "points" || base.starts_with("xformOp:")) {
+                let samples = self.all_samples()?;
+                self.layer.prims[prim].samples.push((base, samples));
+                return self.skip_statement();
+            }
             if self.layer.prims[prim].has(&base) || !self.enter_first_sample()? {
                 return self.skip_statement();
             }
@@ -255,6 +289,29 @@ impl Parser<'_> {
         Ok(true)
     }
 
+    /// All of `{ time: value, ... }`; a value of `None` is left out.
+    fn all_samples(&mut self) -> Result<Vec<Sample>, Flaw> {
+        let mut samples = Vec::new();
+        self.expect_mark(b'{')?;
+        loop {
+            let token = self.lexer.next_solid()?;
+            if token.kind == Kind::Mark(b'}') {
+                return Ok(samples);
+            }
+            let time = self.number(&token)?;
+            self.expect_mark(b':')?;
+            let next = self.lexer.peek_solid()?;
+            if next.kind == Kind::Word && self.lexer.text(&next) == b"None" {
+                self.lexer.next_solid()?;
+            } else {
+                samples.push((time, self.numbers()?));
+            }
+            if self.lexer.peek_solid()?.kind == Kind::Mark(b',') {
+                self.lexer.next_solid()?;
+            }
+        }
+    }
+
     fn value(&mut self, prim: usize, property: &str, property_type: &str) -> Result<(), Flaw> {
         match property {
             "points" => {
@@ -280,6 +337,9 @@ impl Parser<'_> {
                 let path = name(self.lexer.text(&token));
                 self.layer.prims[prim].mesh.material = path.rsplit('/').next().map(str::to_owned);
             }
+            _ if rest_field(property).is_some() => {
+                return self.rest_value(prim, rest_field(property).unwrap_or_default());
+            }
             "xformOpOrder" => self.layer.prims[prim].xform.order = self.strings()?,
             _ if property.starts_with("xformOp:") => {
                 let values = self.numbers()?;
@@ -301,6 +361,20 @@ impl Parser<'_> {
                     }
                 }
             },
+        }
+        Ok(())
+    }
+
+    fn rest_value(&mut self, prim: usize, field: &str) -> Result<(), Flaw> {
+        match field {
+            "restShapePoints" => self.layer.prims[prim].mesh.rest.points = self.numbers()?,
+            "restTriVtxIndices" => self.layer.prims[prim].mesh.rest.triangles = self.integers()?,
+            "restAdjTriPairs" => self.layer.prims[prim].mesh.rest.pairs = self.integers()?,
+            "restBendAngles" => self.layer.prims[prim].mesh.rest.angles_degrees = self.numbers()?,
+            _ => {
+                let token = self.lexer.next_solid()?;
+                self.layer.prims[prim].mesh.rest.default_angles = name(self.lexer.text(&token));
+            }
         }
         Ok(())
     }
@@ -474,11 +548,20 @@ fn is_read(kind: PrimKind, property: &str, property_type: &str) -> bool {
                     "points" | "faceVertexCounts" | "faceVertexIndices" | "orientation" | "extent" | "material:binding"
                 )
                 || is_uv(property, property_type)
+                || rest_field(property).is_some()
         }
         PrimKind::Subset => matches!(property, "indices" | "material:binding"),
         PrimKind::Other => transform,
         PrimKind::Ignored => false,
     }
+}
+
+/// The name of a rest field without the namespace, which drafts spell differently.
+fn rest_field(property: &str) -> Option<&str> {
+    let field = property.rsplit(':').next()?;
+    let known = ["restShapePoints", "restTriVtxIndices", "restAdjTriPairs", "restBendAngles", "restBendAnglesDefault"];
+    let space = &property[..property.len() - field.len()];
+    (matches!(space, "" | "physics:" | "omniphysics:") && known.contains(&field)).then_some(field)
 }
 
 fn is_uv(property: &str, property_type: &str) -> bool {

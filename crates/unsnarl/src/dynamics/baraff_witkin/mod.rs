@@ -12,12 +12,13 @@ pub mod membrane;
 
 use super::air::{self, Air};
 use super::block_matrix::BlockMatrix;
-use super::conjugate_gradients::{self as cg, Freedom, Limits, SolverMemory};
+use super::conjugate_gradients::{self as cg, Correction, Freedom, Limits, SolverMemory};
+use super::direct::{self, DirectMemory};
 use super::mass_spring::HalfStep;
 use super::support::add_supports;
 use super::{DynamicsReport, Guidance, Proposal, Start, constraints};
 use crate::geometry::{DMat3, DVec3, VertexId};
-use crate::settings::{DynamicsSettings, Integration};
+use crate::settings::{DynamicsSettings, Integration, LinearSolver};
 use bend::Bend;
 use membrane::{Curvature, Membrane, StepWeights};
 use rayon::prelude::*;
@@ -27,6 +28,7 @@ use rayon::prelude::*;
 pub struct Memory {
     matrix: BlockMatrix,
     solver: SolverMemory,
+    direct: DirectMemory,
     membranes: Vec<Membrane>,
     bends: Vec<Bend>,
     right: Vec<DVec3>,
@@ -77,9 +79,19 @@ pub fn propose(start: &Start, guidance: &Guidance, settings: &DynamicsSettings, 
             let free = freedom[at].filter(memory.change[row]);
             memory.change[row] = free + (wanted - freedom[at].filter(wanted));
         }
-        let limits = Limits { tolerance: settings.tolerance, usual: &weight, iterations: settings.iterations };
-        let Memory { matrix, solver, right, change, freedom, .. } = &mut *memory;
-        report.add(cg::solve(matrix, pattern, right, freedom, change, limits, solver));
+        let limits = Limits {
+            tolerance: settings.tolerance,
+            usual: &weight,
+            iterations: settings.iterations,
+            correction: Correction::Coarse,
+        };
+        let Memory { matrix, solver, direct, right, change, freedom, .. } = &mut *memory;
+        let solved = match settings.solver {
+            LinearSolver::Direct => direct::solve(matrix, pattern, right, freedom, change, direct),
+            LinearSolver::ConjugateGradients => None,
+        };
+        let solved = solved.unwrap_or_else(|| cg::solve(matrix, pattern, right, freedom, change, limits, solver));
+        report.add(solved);
         for (row, &vertex) in pattern.vertex_of.iter().enumerate() {
             let vertex = vertex as usize;
             velocities[vertex] += change[row];

@@ -12,7 +12,7 @@ pub mod strain_limit;
 
 use super::air::{self, Air};
 use super::block_matrix::BlockMatrix;
-use super::conjugate_gradients::{self as cg, Freedom, Limits, SolverMemory};
+use super::conjugate_gradients::{self as cg, Correction, Freedom, Limits, SolverMemory};
 use super::{DynamicsReport, Guidance, Proposal, Start, Support, constraints};
 use crate::geometry::{DMat3, DVec3, VertexId};
 use crate::settings::{DynamicsSettings, Newmark};
@@ -193,7 +193,12 @@ impl HalfStepInput<'_> {
         let mut guess = from.to_vec();
         lead(&mut guess, self.half, &self.start.state.positions, self.start.step);
         let mut solution: Vec<DVec3> = (0..from.len()).map(|row| guess[of(row)]).collect();
-        let limits = Limits { tolerance: self.settings.tolerance, usual: &[], iterations: self.settings.iterations };
+        let limits = Limits {
+            tolerance: self.settings.tolerance,
+            usual: &[],
+            iterations: self.settings.iterations,
+            correction: Correction::None,
+        };
         let Memory { matrix, solver, .. } = &mut *self.memory;
         self.report.add(cg::solve(matrix, pattern, &right, &freedom, &mut solution, limits, solver));
         (0..from.len()).map(|vertex| solution[pattern.row(VertexId::new(vertex))]).collect()
