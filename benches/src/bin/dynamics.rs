@@ -189,7 +189,7 @@ fn drape(picture_path: &str, only: &[String]) {
 }
 
 fn draped(name: &str, model: ClothModel) -> (Vec<DVec3>, Vec<[u32; 3]>) {
-    let (mesh, uv) = disc(0.15, 30);
+    let (mesh, uv) = disc(0.15, if model == ClothModel::MassSpring { 20 } else { 30 });
     let triangles = mesh.triangles.clone();
     let mut cloth = Cloth { rest: Rest::Panels(uv), ..Cloth::new(name, mesh) };
     // Damping lets the disc settle; where it settles does not depend on it.
@@ -207,7 +207,7 @@ fn draped(name: &str, model: ClothModel) -> (Vec<DVec3>, Vec<[u32; 3]>) {
     let mut settings =
         Settings { dynamics: DynamicsSettings { model, ..DynamicsSettings::default() }, ..Settings::default() };
     settings.collision.method = CollisionMethod::Solids;
-    settings.dynamics.mass_spring.step = 0.0001;
+    settings.dynamics.mass_spring.step = 0.0002;
     settings.dynamics.mass_spring.strain_passes = 2;
     let mut simulation = Simulation::new(world, state, settings);
     let mut before = f64::INFINITY;

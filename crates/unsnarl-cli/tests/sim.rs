@@ -1,5 +1,7 @@
 //! `unsnarl sim` as a user meets it: frames, going on after a stop, edited scenes, and what it says to bad input.
 
+#![allow(clippy::unwrap_used)]
+
 mod running;
 
 use running::Folder;

@@ -218,6 +218,8 @@ pub struct Model {
     pub pins: Vec<VertexId>,
     /// Sewing threads.
     pub stitches: Vec<Stitch>,
+    /// How long each thread is at the start, metres.
+    pub stitch_gaps: Vec<f64>,
     pub(crate) pattern: Pattern,
 }
 
@@ -254,6 +256,7 @@ impl Model {
         let hinges = hinges(&topology, &rest_shapes, &fabrics, &triangle_fabric);
         let rest_angles = rest_angles(cloths, &pieces, &topology, &hinges, &whole.positions)?;
         let pattern = Pattern::new(&topology, &hinges, &stitches);
+        let stitch_gaps = stitches.iter().map(|stitch| stitch.gap(&whole.positions).length()).collect();
         let state = State::at_rest(whole.positions, rest_shapes.clone(), rest_angles.clone());
         let model = Self {
             topology,
@@ -266,6 +269,7 @@ impl Model {
             masses,
             pins,
             stitches,
+            stitch_gaps,
             pattern,
         };
         Ok((model, state))

@@ -106,6 +106,8 @@ pub struct DynamicsSettings {
     pub newton: u32,
     /// Tension of sewing threads between sewn vertices, N/m.
     pub sewing: f64,
+    /// Over how long threads are drawn in, seconds of the scene. Shorter: seams close faster and jerk.
+    pub sewing_time: f64,
     /// What only the mass-spring model has.
     pub mass_spring: MassSpringSettings,
 }
@@ -153,6 +155,7 @@ impl Default for DynamicsSettings {
             iterations: 300,
             newton: 1,
             sewing: 50.0,
+            sewing_time: 1.0,
             mass_spring: MassSpringSettings::default(),
         }
     }

@@ -143,6 +143,8 @@ fn check_settings(file: &SceneFile, root: &Place) -> Result<(), Problem> {
     }
     let dynamics = root.at("settings").at("dynamics");
     dynamics.at("tolerance").positive(file.settings.dynamics.tolerance)?;
+    dynamics.at("sewing").not_negative(file.settings.dynamics.sewing)?;
+    dynamics.at("sewing-time").not_negative(file.settings.dynamics.sewing_time)?;
     let springs = dynamics.at("mass-spring");
     let own = &file.settings.dynamics.mass_spring;
     springs.at("strain-rate").positive(own.strain_rate)?;

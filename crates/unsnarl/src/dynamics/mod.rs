@@ -17,6 +17,7 @@ pub mod hinge;
 mod live_rows;
 pub mod mass_spring;
 pub mod pattern;
+mod sewing;
 pub mod support;
 
 use crate::geometry::{DVec3, VertexId};

@@ -15,6 +15,7 @@ use super::block_matrix::BlockMatrix;
 use super::conjugate_gradients::{self as cg, Correction, Freedom, Limits, SolverMemory};
 use super::direct::{self, DirectMemory};
 use super::mass_spring::HalfStep;
+use super::sewing;
 use super::support::add_supports;
 use super::{DynamicsReport, Guidance, Proposal, Start, constraints};
 use crate::geometry::{DMat3, DVec3, VertexId};
@@ -49,7 +50,7 @@ pub fn propose(start: &Start, guidance: &Guidance, settings: &DynamicsSettings, 
     let (freedom, goals) = constraints(start, guidance);
     let air =
         air::drag(start.model, start.environment, start.state.time, &start.state.positions, &start.state.velocities);
-    let loads = Loads { start, guidance, air: &air, sewing: settings.sewing };
+    let loads = Loads { start, guidance, air: &air, settings };
     let pattern = &start.model.pattern;
     memory.matrix.reshape(pattern);
     memory.freedom.clear();
@@ -140,7 +141,7 @@ struct Loads<'a> {
     start: &'a Start<'a>,
     guidance: &'a Guidance,
     air: &'a [Air],
-    sewing: f64,
+    settings: &'a DynamicsSettings,
 }
 
 /// Evaluates all elements and gathers the matrix and the right-hand side of one Newton round.
@@ -149,6 +150,7 @@ fn assemble(loads: &Loads, base: &Base, positions: &[DVec3], velocities: &[DVec3
     evaluate_elements(loads.start, positions, velocities, weights, memory);
     let pattern = &loads.start.model.pattern;
     let stitches = &loads.start.model.stitches;
+    let threads = sewing::threads(loads.start, positions, loads.settings);
     let Memory { matrix, membranes, bends, right, .. } = memory;
     let elastic = |slot: usize| {
         let mut sum = DMat3::ZERO;
@@ -161,7 +163,7 @@ fn assemble(loads: &Loads, base: &Base, positions: &[DVec3], velocities: &[DVec3
         for item in pattern.stitches.at(slot) {
             let factors = stitches[item.element as usize].factors();
             let product = factors[item.row as usize] * factors[item.column as usize];
-            sum += DMat3::IDENTITY * (loads.sewing * weights.stiffness * product);
+            sum += threads[item.element as usize].stiffness * (weights.stiffness * product);
         }
         sum
     };
@@ -178,8 +180,8 @@ fn assemble(loads: &Loads, base: &Base, positions: &[DVec3], velocities: &[DVec3
             force += bends[item.element as usize].force(item.row as usize);
         }
         for item in pattern.stitches.at(row).iter().filter(|item| item.row == item.column) {
-            let stitch = &stitches[item.element as usize];
-            force -= stitch.gap(positions) * (loads.sewing * stitch.factors()[item.row as usize]);
+            let factor = stitches[item.element as usize].factors()[item.row as usize];
+            force -= threads[item.element as usize].pull * factor;
         }
         let mass = loads.start.model.masses[vertex];
         *block = elastic(row) + extra + DMat3::IDENTITY * mass;

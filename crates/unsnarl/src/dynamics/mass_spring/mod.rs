@@ -13,6 +13,7 @@ pub mod strain_limit;
 use super::air::{self, Air};
 use super::block_matrix::BlockMatrix;
 use super::conjugate_gradients::{self as cg, Correction, Freedom, Limits, SolverMemory};
+use super::sewing;
 use super::{DynamicsReport, Guidance, Proposal, Start, Support, constraints};
 use crate::geometry::{DMat3, DVec3, VertexId};
 use crate::settings::{DynamicsSettings, Newmark};
@@ -45,7 +46,7 @@ pub fn propose(start: &Start, guidance: &Guidance, settings: &DynamicsSettings, 
     let state = start.state;
     let (freedom, goals) = constraints(start, guidance);
     let springs = springs::springs(start.model, state, settings.mass_spring.step);
-    let forces = outer_forces(start, guidance, settings.sewing);
+    let forces = outer_forces(start, guidance, settings);
     let supports = guidance.supports.clone();
     let mut half = HalfStep { velocities: Vec::new(), average: Vec::new(), goals, freedom, forces, springs, supports };
     let mut report = DynamicsReport::default();
@@ -132,17 +133,18 @@ fn limit_strain(
 
 /// Gravity, guidance and sewing threads. A guided force of stiffness `s` counts as `f / (1 + h^2 s / m)`: what it would still be at the end
 /// of an implicit step.
-fn outer_forces(start: &Start, guidance: &Guidance, sewing: f64) -> Vec<DVec3> {
+fn outer_forces(start: &Start, guidance: &Guidance, settings: &DynamicsSettings) -> Vec<DVec3> {
     let (model, step) = (start.model, start.step);
     let mut forces: Vec<DVec3> = model.masses.iter().map(|mass| start.environment.gravity * *mass).collect();
     for (vertex, push) in guidance.forces.iter().enumerate() {
         let stiffness = guidance.stiffness.get(vertex).copied().unwrap_or(0.0);
         forces[vertex] += *push / (1.0 + step * step * stiffness / model.masses[vertex]);
     }
-    for stitch in &model.stitches {
+    let threads = sewing::threads(start, &start.state.positions, settings);
+    for (stitch, thread) in model.stitches.iter().zip(threads) {
         let ends = || stitch.vertices.iter().zip(stitch.factors());
         let yielding: f64 = ends().map(|(vertex, factor)| factor * factor / model.masses[vertex.index()]).sum();
-        let pull = stitch.gap(&start.state.positions) * (sewing / (1.0 + step * step * sewing * yielding));
+        let pull = thread.pull / (1.0 + step * step * settings.sewing * yielding);
         for (vertex, factor) in ends() {
             forces[vertex.index()] -= pull * factor;
         }
