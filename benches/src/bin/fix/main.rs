@@ -1,19 +1,23 @@
 //! The bars of untangling, one command:
-//! `cargo run --release -p unsnarl-benches --bin fix -- [types|exploded|folds|real|hard]... [--long] [--only NAME] [--seconds S] [--seeds N]`.
+//! `cargo run --release -p unsnarl-benches --bin fix -- [types|exploded|methods|folds|real|hard]... [--long] [--only NAME] [--seconds S] [--seeds N]`.
 //!
 //! `types`: the seven types, cut regularly and irregularly, 4 resolutions, 10 seeds (100 with `--long`). `exploded`:
-//! handkerchiefs of 392 triangles, thrown whole and centrally, 100 seeds, and of 1,568, 20 seeds (1,000 with `--long`). `folds`:
-//! collar, lapel, sleeve and skirt. `real`: garments of `../shared/data`. `hard`: tangles on which local methods stall, two
-//! resolutions, both cuts. Printed: how many came out clean, median of steps, whether red ever grew, the worst 1st and
-//! 99th percentile of edge length over rest, time. A trial may take `S` seconds, 60 unless told.
+//! handkerchiefs of 392 triangles, thrown whole and centrally, 100 seeds, and of 1,568, 20 seeds (1,000 with `--long`). `methods`:
+//! 20 of them by the methods without history. `folds`: collar, lapel, sleeve and skirt in every style. `real`: garments of `../shared/data`. `hard`: tangles on which local methods stall, two
+//! resolutions, both cuts. Printed: how many came out clean, median of steps until nothing crosses and with relaxation, whether red ever grew, the
+//! worst 1st and 99th percentile of edge length over rest, time, pulls by where they were. A trial may take `S` seconds, 60 unless told.
 
+mod styles;
 mod subject;
 mod trial;
 
 use std::path::Path;
+use styles::FOLDS;
 use subject::Subject;
-use trial::{Trial, print_row};
+use trial::{Trial, print_pulls, print_row};
+use unsnarl::fix::FoldStyle;
 use unsnarl::samples::{self, Cut, Recipe};
+use unsnarl::untangle::Method;
 
 struct Options {
     suites: Vec<String>,
@@ -29,8 +33,14 @@ const CUTS: [(Cut, &str); 2] = [(Cut::Regular, "regular"), (Cut::Irregular, "irr
 
 fn main() {
     let options = options();
-    let suites: [(&str, Suite); 5] =
-        [("types", types), ("exploded", exploded), ("folds", folds), ("real", real), ("hard", hard)];
+    let suites: [(&str, Suite); 6] = [
+        ("types", types),
+        ("exploded", exploded),
+        ("methods", methods),
+        ("folds", folds),
+        ("real", real),
+        ("hard", hard),
+    ];
     for (name, run) in suites {
         if options.suites.is_empty() || options.suites.iter().any(|suite| suite == name) {
             run(&options);
@@ -90,11 +100,59 @@ fn exploded(options: &Options) {
     }
 }
 
-fn folds(options: &Options) {
-    for name in ["collar", "lapel", "sleeve", "skirt"] {
-        let case = samples::find(name).expect("the case is there");
-        CUTS.into_iter().for_each(|cut| row(options, (name, case.default_resolution), cut, 3));
+/// The methods without history on 20 exploded handkerchiefs, for the table.
+fn methods(options: &Options) {
+    for name in ["exploded-central", "exploded-whole"] {
+        for method in [Method::Gia, Method::Icm, Method::RepulsiveIcm, Method::SimPrev, Method::Auto] {
+            let label = format!("{name} 14 {}", method.name());
+            if !label.contains(&options.only) {
+                continue;
+            }
+            let case = samples::find(name).expect("the case is there");
+            let trial = |seed| {
+                let mut subject = Subject::made(case, &Recipe { resolution: 14, cut: Cut::Regular, seed });
+                subject.settings.method = method;
+                Trial::run(format!("{label} seed {seed}"), subject, options.seconds)
+            };
+            let trials: Vec<Trial> = (0..options.seeds.unwrap_or(20)).map(trial).collect();
+            print_row(&label, &trials);
+        }
     }
+}
+
+/// Every style on every fold, and what became of it.
+fn folds(options: &Options) {
+    let mut trials = Vec::new();
+    for fold in &FOLDS {
+        let case = samples::find(fold.case).expect("the case is there");
+        for (cut, cut_name) in CUTS {
+            for seed in 0..options.seeds.unwrap_or(3) {
+                for style in [None].into_iter().chain(FoldStyle::ALL.map(Some)) {
+                    let name = style.map_or("by design", FoldStyle::name);
+                    let label = format!("{} {cut_name} {seed} {name}", fold.case);
+                    if !label.contains(&options.only) || (style == Some(FoldStyle::Crease) && fold.case != "lapel") {
+                        continue;
+                    }
+                    let recipe = Recipe { resolution: case.default_resolution, cut, seed };
+                    let mut subject = Subject::made(case, &recipe);
+                    if style.is_some() {
+                        subject.settings.styles.fill(style);
+                    }
+                    let trial = Trial::run(label, subject, options.seconds);
+                    let outcome = fold.look(&case.make(&recipe), &trial.positions);
+                    println!(
+                        "{}  flap out {:.2} in {:.2} unfolded {:.2}",
+                        trial.line(),
+                        outcome.out,
+                        outcome.inward,
+                        outcome.unfolded
+                    );
+                    trials.push(trial);
+                }
+            }
+        }
+    }
+    print_pulls(&trials);
 }
 
 fn hard(options: &Options) {

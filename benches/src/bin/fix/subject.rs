@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use unsnarl::analysis::{Assembly, PartKind};
-use unsnarl::fix::{FixSettings, FoldStyle, Patient};
+use unsnarl::fix::{FixSettings, FoldStyle, Patient, SeamPlace};
 use unsnarl::model::{Cloth, Model, Rest, RestAngles};
 use unsnarl::rest_shape::RestShape;
 use unsnarl::samples::{Case, Family, Recipe};
@@ -85,6 +85,7 @@ impl Subject {
         let settings = FixSettings {
             styles: FoldStyle::chart(garment),
             layers: vec![0; mesh.positions.len()],
+            seam_places: SeamPlace::chart(garment),
             ..FixSettings::default()
         };
         Self { patient: Patient { model, state, assembly, body_positions }, settings }

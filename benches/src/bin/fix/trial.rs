@@ -4,7 +4,8 @@ use crate::subject::Subject;
 use std::sync::Arc;
 use std::time::Instant;
 use unsnarl::fix::report::Spread;
-use unsnarl::fix::{self, Continue};
+use unsnarl::fix::{self, Assumptions, Continue, PullCount, PullCounts};
+use unsnarl_geometry::DVec3;
 
 /// What came of one untangling.
 pub struct Trial {
@@ -13,8 +14,12 @@ pub struct Trial {
     /// Pairs of triangles that still meet.
     pub pairs_left: usize,
     pub steps: usize,
-    /// Steps after which more vertices were red than before.
-    pub growths: usize,
+    /// Steps in which something crossed, and what the theorem assumes.
+    pub assumptions: Assumptions,
+    /// Pulls off seams, on seams and at darts.
+    pub pulls: PullCounts,
+    /// Where cloth came to lie.
+    pub positions: Vec<DVec3>,
     /// Edge lengths over their rest.
     pub edges: Spread,
     /// Largest stretch of triangles, and the same in the input.
@@ -52,7 +57,8 @@ impl Trial {
             name,
             pairs_left: outcome.verdict.pairs.len(),
             steps: outcome.steps,
-            growths: outcome.red_history.windows(2).filter(|pair| pair[1] > pair[0]).count(),
+            assumptions: outcome.assumptions,
+            pulls: outcome.pulls,
             edges: Spread::of_edges(&model, &outcome.positions),
             stretch: Spread::of_stretch(&model, &outcome.positions),
             stretch_before: Spread::of_stretch(&model, &before),
@@ -60,6 +66,7 @@ impl Trial {
             vertex_count: before.len(),
             seconds: start.elapsed().as_secs_f64(),
             measures: acted.collect::<Vec<_>>().join(", "),
+            positions: outcome.positions,
         }
     }
 
@@ -89,24 +96,62 @@ impl Trial {
 /// One line about several trials of a case, and one about each that did not come out clean.
 pub fn print_row(name: &str, trials: &[Trial]) {
     let clean = trials.iter().filter(|trial| trial.is_clean()).count();
-    let grew = trials.iter().filter(|trial| trial.growths > 0).count();
-    let growths: usize = trials.iter().map(|trial| trial.growths).sum();
-    let steps: usize = trials.iter().map(|trial| trial.steps).sum();
+    let sum = |of: fn(&Assumptions) -> usize| trials.iter().map(|trial| of(&trial.assumptions)).sum::<usize>();
     let extreme = |of: fn(&Trial) -> f64, pick: fn(f64, f64) -> f64| {
         trials.iter().filter(|trial| trial.is_clean()).map(of).reduce(pick).unwrap_or(f64::NAN)
     };
     println!(
-        "{name:<34} clean {clean} of {}  steps {}  red grew in {grew} runs, {growths} of {steps} steps  edges {:.3} to {:.3}  {:.2} s, at most {:.1}",
+        "{name:<34} clean {clean} of {}  steps {} until nothing crosses, {} with relaxation  red grew in {} of {} steps, what is cut off in {}  edges {:.3} to {:.3}  {:.2} s, at most {:.1}",
         trials.len(),
+        median(trials.iter().map(|trial| trial.assumptions.tangled_steps as f64)),
         median(trials.iter().map(|trial| trial.steps as f64)),
+        sum(|counts| counts.growths),
+        sum(|counts| counts.tangled_steps),
+        sum(|counts| counts.cut_off_growths),
         extreme(|trial| trial.edges.p01, f64::min),
         extreme(|trial| trial.edges.p99, f64::max),
         median(trials.iter().map(|trial| trial.seconds)),
         trials.iter().map(|trial| trial.seconds).fold(0.0, f64::max),
     );
+    println!(
+        "  assumptions that failed, in steps: hindered {}, no fan {}, red majority {}; made convex {}; measures: {}",
+        sum(|counts| counts.hindered_steps),
+        sum(|counts| counts.blocked_steps),
+        sum(|counts| counts.majority_steps),
+        sum(|counts| counts.convexified),
+        measures(trials),
+    );
     for trial in trials.iter().filter(|trial| !trial.is_clean()) {
         println!("  not clean: {}", trial.line());
     }
+}
+
+/// In how many trials each measure was taken.
+fn measures(trials: &[Trial]) -> String {
+    let mut names: Vec<&str> = trials.iter().flat_map(|trial| trial.measures.split(", ")).collect();
+    names.iter_mut().for_each(|name| *name = name.rsplit_once(' ').map_or(*name, |(name, _)| name));
+    names.retain(|name| !name.is_empty());
+    names.sort_unstable();
+    let counted = names.chunk_by(|a, b| a == b).map(|same| format!("{} in {}", same[0], same.len()));
+    let counted: Vec<String> = counted.collect();
+    if counted.is_empty() { "none".to_owned() } else { counted.join(", ") }
+}
+
+/// Pulls by where they were, as in table 6.1 of Cha 2022.
+pub fn print_pulls(trials: &[Trial]) {
+    let all: usize = trials.iter().map(|trial| trial.pulls.all().count).sum();
+    let row = |name: &str, of: fn(&PullCounts) -> PullCount| {
+        let count: usize = trials.iter().map(|trial| of(&trial.pulls).count).sum();
+        let steps: usize = trials.iter().map(|trial| of(&trial.pulls).steps).sum();
+        let share = 100.0 * count as f64 / all.max(1) as f64;
+        println!(
+            "  {name:<10} {count:>6} pulls  {share:>5.1} %  {:>5.2} steps each",
+            steps as f64 / count.max(1) as f64
+        );
+    };
+    row("off seam", |pulls| pulls.off_seam);
+    row("on seam", |pulls| pulls.on_seam);
+    row("at darts", |pulls| pulls.at_dart);
 }
 
 fn median(values: impl Iterator<Item = f64>) -> f64 {

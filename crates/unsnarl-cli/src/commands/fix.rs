@@ -12,7 +12,7 @@ use std::time::Instant;
 use unsnarl::analysis::report::{CheckReport, Findings};
 use unsnarl::analysis::{self, Tangle, Verdict};
 use unsnarl::fix::report::{Displacement, FixReport, Spread};
-use unsnarl::fix::{self, Continue, FixSettings, Outcome, Patient, Progress};
+use unsnarl::fix::{self, Continue, FixSettings, Outcome, Patient, Progress, SeamPlace};
 use unsnarl::model::{Cloth, Model, Rest, RestAngles};
 use unsnarl::rest_shape::RestShape;
 use unsnarl::untangle::Method;
@@ -78,6 +78,7 @@ pub fn run(flags: &Flags, session: &Session) -> Result<ExitCode, Failure> {
         method: flags.method,
         styles: fold_styles::styles(&flags.style, &inputs, &before, &tangle)?,
         layers: layers(flags, &inputs)?,
+        seam_places: seam_places(&inputs)?,
         ..FixSettings::default()
     };
     let cloth_count = model.topology.vertex_count();
@@ -117,6 +118,8 @@ pub fn run(flags: &Flags, session: &Session) -> Result<ExitCode, Failure> {
         stretch: Spread::of_stretch(&model, &all[..cloth_count]),
         stretch_before,
         resolvers: outcome.resolvers,
+        assumptions: outcome.assumptions,
+        pulls: outcome.pulls,
     };
     if report.clean || flags.keep_partial {
         write_all(flags, &targets, &fixed)?;
@@ -148,6 +151,15 @@ fn layers(flags: &Flags, inputs: &Inputs) -> Result<Vec<i32>, Failure> {
         layers.resize(part.vertices.end, layer);
     }
     Ok(layers)
+}
+
+/// Where every vertex of cloth lies in its pattern.
+fn seam_places(inputs: &Inputs) -> Result<Vec<SeamPlace>, Failure> {
+    let mut places = Vec::new();
+    for index in 0..inputs.garment_count {
+        places.extend(SeamPlace::chart(&inputs.garment(index)?));
+    }
+    Ok(places)
 }
 
 /// The file to write for every garment.

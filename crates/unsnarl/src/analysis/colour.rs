@@ -65,31 +65,35 @@ pub struct Colours {
 /// Colours everything.
 pub fn colour(topology: &Topology, contours: &[TangledContour]) -> Colours {
     let cut_off = contours.iter().flat_map(|tangled| &tangled.regions.cuts).flat_map(|cut| &cut.smaller_by_count);
-    let (red_vertices, is_red) = marked(topology.vertex_count(), cut_off.copied(), VertexId::index);
-    let crossing_edges = contours.iter().flat_map(|tangled| tangled.contour.points.iter().map(|point| point.edge));
-    let edges_at_red = red_vertices.iter().flat_map(|&vertex| topology.vertex_edges(vertex).iter().copied());
-    let (red_edges, is_red_edge) = marked(topology.edge_count(), edges_at_red.chain(crossing_edges), EdgeId::index);
-    let crossing_triangles = contours.iter().flat_map(|tangled| tangled.contour.segments.iter().flatten().copied());
-    let triangles_at_red = red_vertices.iter().flat_map(|&vertex| topology.vertex_triangles(vertex).iter().copied());
-    let (red_triangles, _) =
-        marked(topology.triangle_count(), triangles_at_red.chain(crossing_triangles), TriangleId::index);
-    let has_green_neighbour = |&vertex: &VertexId| topology.ring(vertex).any(|other| !is_red[other.index()]);
-    let outermost_red_vertices = red_vertices.iter().copied().filter(has_green_neighbour).collect();
-    let green_cornered = |triangle: &&TriangleId| topology.triangle(**triangle).iter().all(|at| !is_red[at.index()]);
-    let only_red_edge = |&triangle: &TriangleId| {
-        let mut red = topology.triangle_edges(triangle).into_iter().filter(|edge| is_red_edge[edge.index()]);
-        let first = red.next()?;
-        red.next().is_none().then_some((triangle, first))
-    };
-    let red_star_triangles = red_triangles.iter().filter(green_cornered).filter_map(only_red_edge).collect();
-    Colours {
-        gia: gia_regions(contours),
-        majority_failures: majority_failures(topology, &red_vertices),
-        red_vertices,
-        red_edges,
-        red_triangles,
-        outermost_red_vertices,
-        red_star_triangles,
+    let (red_vertices, _) = marked(topology.vertex_count(), cut_off.copied(), VertexId::index);
+    let (gia, majority_failures) = (gia_regions(contours), majority_failures(topology, &red_vertices));
+    Colours { gia, majority_failures, ..Colours::around(topology, red_vertices, contours) }
+}
+
+impl Colours {
+    /// The colours of edges and triangles that follow from red vertices (sorted) and contours; no regions.
+    pub fn around(topology: &Topology, red_vertices: Vec<VertexId>, contours: &[TangledContour]) -> Self {
+        let mut is_red = vec![false; topology.vertex_count()];
+        red_vertices.iter().for_each(|vertex| is_red[vertex.index()] = true);
+        let crossing_edges = contours.iter().flat_map(|tangled| tangled.contour.points.iter().map(|point| point.edge));
+        let edges_at_red = red_vertices.iter().flat_map(|&vertex| topology.vertex_edges(vertex).iter().copied());
+        let (red_edges, is_red_edge) = marked(topology.edge_count(), edges_at_red.chain(crossing_edges), EdgeId::index);
+        let crossing_triangles = contours.iter().flat_map(|tangled| tangled.contour.segments.iter().flatten().copied());
+        let triangles_at_red =
+            red_vertices.iter().flat_map(|&vertex| topology.vertex_triangles(vertex).iter().copied());
+        let (red_triangles, _) =
+            marked(topology.triangle_count(), triangles_at_red.chain(crossing_triangles), TriangleId::index);
+        let has_green_neighbour = |&vertex: &VertexId| topology.ring(vertex).any(|other| !is_red[other.index()]);
+        let outermost_red_vertices = red_vertices.iter().copied().filter(has_green_neighbour).collect();
+        let green_cornered =
+            |triangle: &&TriangleId| topology.triangle(**triangle).iter().all(|at| !is_red[at.index()]);
+        let only_red_edge = |&triangle: &TriangleId| {
+            let mut red = topology.triangle_edges(triangle).into_iter().filter(|edge| is_red_edge[edge.index()]);
+            let first = red.next()?;
+            red.next().is_none().then_some((triangle, first))
+        };
+        let red_star_triangles = red_triangles.iter().filter(green_cornered).filter_map(only_red_edge).collect();
+        Self { red_vertices, red_edges, red_triangles, outermost_red_vertices, red_star_triangles, ..Self::default() }
     }
 }
 

@@ -147,6 +147,9 @@ impl Untangling {
         if self.settings.method == FixMethod::Auto && self.part(tangle) {
             return Advance::LookAgain;
         }
+        if self.is_largely_red(tangle) && self.lay_out_tangled(tangle) {
+            return Advance::LookAgain;
+        }
         self.strength += 1;
         let (method, is_early) = (self.settings.method, self.strength <= MOST_RETREATS);
         match method {
@@ -161,6 +164,13 @@ impl Untangling {
             _ if self.widen() => Advance::Step,
             _ => Advance::GaveUp,
         }
+    }
+
+    /// Whether more than two thirds of the cloth are red: there is no shape to keep.
+    pub(super) fn is_largely_red(&self, tangle: &Tangle) -> bool {
+        let is_cloth = |triangle: &&TriangleId| triangle.index() < self.model.topology.triangle_count();
+        let red = tangle.colours.red_triangles.iter().filter(is_cloth).count();
+        self.settings.method == FixMethod::Auto && 3 * red > 2 * self.model.topology.triangle_count()
     }
 
     /// Smooths cloth around what crosses until nothing does, from the best state or from the first one, whichever ends

@@ -8,6 +8,7 @@
 //! that is clean comes back unchanged.
 //! Does not: promise success. What is left is in the outcome, and the positions are the best that were seen.
 
+mod account;
 mod anew;
 mod classic;
 mod home;
@@ -21,7 +22,9 @@ mod touching;
 mod untangling;
 mod watch;
 
+pub use crate::untangle::tally::{PullCount, PullCounts, SeamPlace};
 pub use crate::untangle::{FoldStyle, Method as FixMethod};
+pub use account::Assumptions;
 pub use settings::FixSettings;
 pub use untangling::Untangling;
 pub use watch::{Advance, Best, Watch};
@@ -120,6 +123,10 @@ pub struct Outcome {
     pub resolvers: ResolverCounts,
     /// Red vertices at the start of each step.
     pub red_history: Vec<usize>,
+    /// In how many steps an assumption of the convergence theorem failed.
+    pub assumptions: Assumptions,
+    /// Pulls of edge shortening, by where they were.
+    pub pulls: PullCounts,
 }
 
 impl Outcome {
@@ -132,6 +139,8 @@ impl Outcome {
             steps: 0,
             resolvers: ResolverCounts::default(),
             red_history: Vec::new(),
+            assumptions: Assumptions::default(),
+            pulls: PullCounts::default(),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The fix report: what others read of an untangling. The fields are fixed by the schema `unsnarl.fix/1`.
 
-use super::ResolverCounts;
+use super::{Assumptions, PullCounts, ResolverCounts};
 use crate::analysis::report::CheckReport;
 use crate::model::Model;
 use crate::rest_shape::principal_stretches;
@@ -32,6 +32,10 @@ pub struct FixReport {
     pub stretch_before: Spread,
     /// How often each resolver acted.
     pub resolvers: ResolverCounts,
+    /// Steps in which something crossed, and in how many of them an assumption of the convergence theorem failed.
+    pub assumptions: Assumptions,
+    /// Pulls of edge shortening off seams, on seams and at darts.
+    pub pulls: PullCounts,
 }
 
 /// How far vertices went.

@@ -1,5 +1,6 @@
 //! The settings of `fix`.
 
+use crate::untangle::tally::SeamPlace;
 use crate::untangle::{ClassicSettings, FoldStyle, Method};
 
 /// How to untangle.
@@ -40,6 +41,8 @@ pub struct FixSettings {
     pub layers: Vec<i32>,
     /// What becomes of a fold that bites into itself, by vertex of cloth. Empty, or `None`: it is unfolded.
     pub styles: Vec<Option<FoldStyle>>,
+    /// Where each vertex of cloth lies in its pattern, for the report. Empty: within a panel.
+    pub seam_places: Vec<SeamPlace>,
 }
 
 impl Default for FixSettings {
@@ -62,6 +65,7 @@ impl Default for FixSettings {
             largest_step_count: 2000,
             layers: Vec::new(),
             styles: Vec::new(),
+            seam_places: Vec::new(),
         }
     }
 }

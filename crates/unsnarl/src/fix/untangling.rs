@@ -3,6 +3,7 @@
 //! A step shortens rest shapes, proposes a motion and lets contact decide. Between steps, [`Untangling::judge`] moves cloth
 //! out of bodies, separates what touches, watches for progress and takes stronger measures where there is none.
 
+use super::account::Account;
 use super::anew::Calm;
 use super::home::{Journey, WayHome};
 use super::measures::Order;
@@ -15,7 +16,8 @@ use crate::model::Model;
 use crate::state::State;
 use crate::untangle::body_push::BodyPush;
 use crate::untangle::esef::{self, EsefSettings, Pull};
-use crate::untangle::flip::style_at;
+use crate::untangle::flip::{self, style_at};
+use crate::untangle::tally::Tally;
 use crate::untangle::tearing::{self, Tear};
 use crate::untangle::{ColourRules, FoldStyle, Remedy};
 use std::sync::Arc;
@@ -35,6 +37,8 @@ pub struct Untangling {
     pub(super) body_positions: Vec<DVec3>,
     pub(super) settings: FixSettings,
     pub(super) pulls: Vec<Pull>,
+    tally: Tally,
+    account: Account,
     pub(super) mesh: ContactMesh,
     pub(super) thickness: Vec<f64>,
     /// Vertices that have been near a tangle: only they move.
@@ -102,6 +106,8 @@ impl Untangling {
             holds: Vec::new(),
             assembly,
             body_positions,
+            tally: Tally::new(settings.seam_places.clone()),
+            account: Account::default(),
             settings,
             pulls: Vec::new(),
             mesh,
@@ -158,14 +164,17 @@ impl Untangling {
             self.settle(tangle);
         }
         self.red_history.push(tangle.colours.red_vertices.len());
+        self.account.begin(self.assembly.topology(), self.state.positions.len(), tangle);
         self.grow_active(tangle);
         self.steps += 1;
         if self.settings.method.is_classic() {
             return self.classic_step(tangle, observe);
         }
         let esef_settings = EsefSettings { gamma: self.settings.gamma, ..EsefSettings::default() };
-        let report = esef::update(&self.model, &mut self.pulls, &tangle.colours, self.settings.step, &esef_settings);
+        let pace = (self.settings.step, &esef_settings);
+        let report = esef::update_counting(&self.model, &mut self.pulls, &tangle.colours, pace, &mut self.tally);
         self.resolvers.esef += report.pulling;
+        self.account.shortened(&report);
         let tear = tearing::tear(&self.model, tangle);
         self.resolvers.tearing += tear.contours;
         self.flatten_folds(&tear);
@@ -177,6 +186,9 @@ impl Untangling {
         let separation = self.local_size.iter().map(|size| self.settings.red_green_separation * size).collect();
         let mut rules = ColourRules::from_colours(self.assembly.topology(), &tangle.colours, separation);
         rules.omit(self.assembly.topology(), &tear.omitted);
+        if self.is_largely_red(tangle) {
+            rules.let_near(&self.pulls);
+        }
         rules.keep_usual_from(self.state.positions.len());
         let places = (self.state.positions.as_slice(), self.local_size.as_slice());
         let guidance = home::guidance(&self.homes, &self.model.masses, places, self.homing());
@@ -184,12 +196,20 @@ impl Untangling {
         self.advance(&Remedy { rules, guidance, ..Remedy::default() }, observe);
     }
 
-    /// A fold that is to be unfolded is flat at rest from then on, whatever its crease or its first shape says.
+    /// A fold that is to be unfolded is flat at rest from then on, whatever its crease or its first shape says: around its
+    /// loop vertex, and all along where a style asks for it.
     fn flatten_folds(&mut self, tear: &Tear) {
         for (loop_vertex, hinges) in &tear.folds {
             let is_own = loop_vertex.index() < self.state.positions.len();
-            if is_own && style_at(&self.settings.styles, *loop_vertex) == FoldStyle::Unfold {
-                hinges.iter().for_each(|&hinge| self.state.rest_angles[hinge] = 0.0);
+            if !is_own || style_at(&self.settings.styles, *loop_vertex) != FoldStyle::Unfold {
+                continue;
+            }
+            hinges.iter().for_each(|&hinge| self.state.rest_angles[hinge] = 0.0);
+            let is_asked_for = self.settings.styles.get(loop_vertex.index()) == Some(&Some(FoldStyle::Unfold));
+            if is_asked_for {
+                for hinge in flip::whole_fold(&self.model, *loop_vertex, &self.state.positions) {
+                    self.state.rest_angles[hinge] = 0.0;
+                }
             }
         }
     }
@@ -265,9 +285,20 @@ impl Untangling {
     /// Cloth in bodies is moved out first, then pieces that cross each other are put in order and folds that are to stay
     /// are turned, then what merely touches is moved apart; all are seen by the next look. Where
     /// nothing crosses cloth relaxes until it is at rest. Where something does and nothing has become better for
-    /// `patience` steps, cloth retreats: it is smoothed until nothing crosses, and grows back with contact on. Methods
+    /// `patience` steps (or not by a tenth, where two thirds of the cloth are red), cloth retreats: it is smoothed until nothing crosses, and grows back with contact on. Methods
     /// without history let more cloth move instead, and edge shortening alone gives up.
     pub fn judge(&mut self, tangle: &Tangle) -> Advance {
+        let advance = self.decide(tangle);
+        if advance == Advance::LookAgain {
+            self.account.interrupt();
+            if self.pulls.is_empty() {
+                self.tally.forget_open();
+            }
+        }
+        advance
+    }
+
+    fn decide(&mut self, tangle: &Tangle) -> Advance {
         if !self.settings.method.is_classic() && self.push_out_of_bodies(tangle) {
             return Advance::LookAgain;
         }
@@ -300,7 +331,8 @@ impl Untangling {
             return Advance::GaveUp;
         }
         let waited = self.watch.look(tangle, &positions, &self.state.positions);
-        if waited <= self.settings.patience && self.settings.method != FixMethod::Retreat {
+        let is_hopeless = self.is_largely_red(tangle) && self.watch.is_slow(self.settings.patience);
+        if waited <= self.settings.patience && !is_hopeless && self.settings.method != FixMethod::Retreat {
             return Advance::Step;
         }
         self.watch.wait_again();
@@ -310,6 +342,7 @@ impl Untangling {
     /// Forgets what was seen so far: cloth has been moved from outside.
     pub fn start_again(&mut self) {
         self.watch.reset();
+        self.account.interrupt();
         self.calm_steps = 0;
         self.body_pushes = 0;
         self.order = Order::Untried;
@@ -342,6 +375,8 @@ impl Untangling {
             steps: self.steps,
             resolvers: self.resolvers,
             red_history: self.red_history,
+            assumptions: self.account.counts,
+            pulls: self.tally.counts(),
         }
     }
 }

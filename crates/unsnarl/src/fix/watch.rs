@@ -22,6 +22,8 @@ pub struct Watch {
     least: Option<(usize, f64)>,
     best: Option<Best>,
     steps_since: usize,
+    /// Red triangles when they last were a tenth fewer than before, and steps since then.
+    pace: Option<(usize, usize)>,
 }
 
 /// Cloth at the best moment so far.
@@ -38,6 +40,10 @@ impl Watch {
     pub fn look(&mut self, tangle: &Tangle, positions: &[DVec3], cloth: &[DVec3]) -> usize {
         let length: f64 = tangle.contours.iter().map(|tangled| tangled.contour.length(positions)).sum();
         let red = tangle.colours.red_triangles.len();
+        self.pace = match self.pace {
+            Some((mark, steps)) if 10 * red > 9 * mark => Some((mark, steps + 1)),
+            _ => Some((red, 0)),
+        };
         let better =
             self.least.is_none_or(|(least, shortest)| red < least || (red == least && length < 0.98 * shortest));
         if better {
@@ -50,9 +56,15 @@ impl Watch {
         self.steps_since
     }
 
+    /// Whether red triangles have not become a tenth fewer for so many steps.
+    pub fn is_slow(&self, patience: usize) -> bool {
+        self.pace.is_some_and(|(_, steps)| steps > patience)
+    }
+
     /// Counts from 0 again, after a stronger measure was taken.
     pub fn wait_again(&mut self) {
         self.steps_since = 0;
+        self.pace = None;
     }
 
     /// Forgets everything: cloth has been moved from outside.

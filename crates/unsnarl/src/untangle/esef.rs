@@ -5,11 +5,15 @@
 //! dynamics moves the cloth, and contact lets red pass through red and holds the rest apart. (Cha 2022, chapter 4,
 //! Algorithm 2)
 //!
+//! Where nothing can be pulled because every fan is dented, one fan is made convex first. (appendix C)
+//!
 //! Guarantees: no two pulls share a triangle unless they belong to one shrinkage, so no rest triangle is turned over; the
 //! order is that of the indices.
 //! Does not: act on BLI, which leaves no side to pull to.
 
+use super::convex::dents;
 use super::fan::{Fan, corner_of};
+use super::tally::Tally;
 use crate::analysis::Colours;
 use crate::model::Model;
 use crate::rest_shape::RestShape;
@@ -54,6 +58,8 @@ pub struct EsefReport {
     pub blocked: usize,
     /// Pulls that have reached the shortest length and still are red.
     pub hindered: usize,
+    /// Fans made convex because none passed the inversion test.
+    pub convexified: usize,
 }
 
 /// Goes on with pulls, begins new ones and gives back old ones, for the colours of this step.
@@ -66,6 +72,17 @@ pub fn update(
     step: f64,
     settings: &EsefSettings,
 ) -> EsefReport {
+    update_counting(model, pulls, colours, (step, settings), &mut Tally::default())
+}
+
+/// As [`update`], and counts what becomes of each pull.
+pub fn update_counting(
+    model: &Model,
+    pulls: &mut Vec<Pull>,
+    colours: &Colours,
+    (step, settings): (f64, &EsefSettings),
+    tally: &mut Tally,
+) -> EsefReport {
     let gamma = settings.gamma.powf(step / 0.02);
     let mut work = Update {
         model,
@@ -75,9 +92,7 @@ pub fn update(
         report: EsefReport::default(),
     };
     for (index, pull) in pulls.iter().enumerate() {
-        for &subject in &pull.subjects {
-            work.pull_of.insert(subject, index);
-        }
+        work.occupy(pull, index);
     }
     let is_cloth = |triangle: TriangleId| triangle.index() < model.topology.triangle_count();
     for &(triangle, edge) in colours.red_star_triangles.iter().filter(|(triangle, _)| is_cloth(*triangle)) {
@@ -87,13 +102,18 @@ pub fn update(
     for &vertex in &colours.outermost_red_vertices {
         work.pull(pulls, vertex);
     }
+    if !work.wanted.contains(&true) && work.report.blocked > 0 {
+        work.make_one_convex(pulls);
+    }
     let Update { wanted, mut report, .. } = work;
     for (pull, wanted) in pulls.iter_mut().zip(wanted) {
         if wanted {
+            tally.pulled(pull);
             report.pulling += 1;
             report.hindered += usize::from(pull.remaining <= settings.shortest);
             pull.remaining = (pull.remaining * gamma).max(settings.shortest);
         } else {
+            tally.let_go(pull);
             report.restoring += 1;
             pull.remaining = (pull.remaining / gamma).min(1.0);
         }
@@ -157,12 +177,43 @@ impl Update<'_> {
         }
     }
 
-    fn begin(&mut self, pulls: &mut Vec<Pull>, subjects: Vec<VertexId>, target: VertexId) {
-        for &subject in &subjects {
-            self.pull_of.insert(subject, pulls.len());
+    /// No fan passes: the first outermost red vertex whose fan can be made convex is pulled in it.
+    fn make_one_convex(&mut self, pulls: &mut Vec<Pull>) {
+        let is_green = |vertex: VertexId| self.colours.red_vertices.binary_search(&vertex).is_err();
+        let topology = &self.model.topology;
+        for &subject in &self.colours.outermost_red_vertices {
+            if subject.index() >= topology.vertex_count() || self.is_pinned(&[subject]) {
+                continue;
+            }
+            let outs = dents(self.model, subject);
+            let around = outs.iter().map(|(vertex, _)| *vertex).chain([subject]).flat_map(|at| topology.ring(at));
+            if outs.is_empty() || around.chain([subject]).any(|vertex| self.pull_of.contains_key(&vertex)) {
+                continue;
+            }
+            let passes = |target: &VertexId| {
+                let pull = Pull { subjects: vec![subject], target: *target, remaining: 0.0 };
+                keeps_upright(self.model, &pull, &dents_of(self.model, &[subject], *target))
+            };
+            if let Some(target) = topology.ring(subject).filter(|&vertex| is_green(vertex)).find(passes) {
+                self.report.convexified += 1;
+                return self.begin(pulls, vec![subject], target);
+            }
         }
-        pulls.push(Pull { subjects, target, remaining: 1.0 });
+    }
+
+    fn begin(&mut self, pulls: &mut Vec<Pull>, subjects: Vec<VertexId>, target: VertexId) {
+        let pull = Pull { subjects, target, remaining: 1.0 };
+        self.occupy(&pull, pulls.len());
+        pulls.push(pull);
         self.wanted.push(true);
+    }
+
+    /// Notes which vertices a pull moves.
+    fn occupy(&mut self, pull: &Pull, index: usize) {
+        let dents = dents_of(self.model, &pull.subjects, pull.target);
+        for vertex in pull.subjects.iter().copied().chain(dents.into_iter().map(|(vertex, _)| vertex)) {
+            self.pull_of.insert(vertex, index);
+        }
     }
 
     fn is_pinned(&self, vertices: &[VertexId]) -> bool {
@@ -179,9 +230,27 @@ fn rest_distance(model: &Model, a: VertexId, b: VertexId) -> f64 {
 
 /// Whether no triangle around the subjects turns over when they come all the way to the target.
 pub fn passes_inversion_test(model: &Model, subjects: &[VertexId], target: VertexId) -> bool {
-    let pull = Pull { subjects: subjects.to_vec(), target, remaining: 0.0 };
-    let joined = |vertex: &VertexId| *vertex == target || subjects.contains(vertex);
-    let Some(shapes) = pulled_shapes(model, &pull) else { return false };
+    keeps_upright(model, &Pull { subjects: subjects.to_vec(), target, remaining: 0.0 }, &[])
+}
+
+/// The neighbours that go out of the way of a pull: none where it passes the inversion test without.
+fn dents_of(model: &Model, subjects: &[VertexId], target: VertexId) -> Vec<(VertexId, f64)> {
+    match subjects {
+        &[subject] => {
+            let mut dents = dents(model, subject);
+            if !dents.is_empty() && passes_inversion_test(model, subjects, target) {
+                dents.clear();
+            }
+            dents
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Whether no triangle turns over under a pull, with neighbours out of its way.
+fn keeps_upright(model: &Model, pull: &Pull, dents: &[(VertexId, f64)]) -> bool {
+    let joined = |vertex: &VertexId| *vertex == pull.target || pull.subjects.contains(vertex);
+    let Some(shapes) = pulled_shapes(model, pull, dents) else { return false };
     shapes.iter().all(|(triangle, shape)| {
         let collapses = model.topology.triangle(*triangle).iter().filter(|corner| joined(corner)).count() > 1;
         let before = &model.rest_shapes[triangle.index()];
@@ -197,28 +266,35 @@ fn signed_area(shape: &RestShape) -> f64 {
 pub fn rest_shapes(model: &Model, pulls: &[Pull]) -> Vec<RestShape> {
     let mut shapes = model.rest_shapes.clone();
     for pull in pulls {
-        for (triangle, shape) in pulled_shapes(model, pull).into_iter().flatten() {
+        let dents = dents_of(model, &pull.subjects, pull.target);
+        for (triangle, shape) in pulled_shapes(model, pull, &dents).into_iter().flatten() {
             shapes[triangle.index()] = shape;
         }
     }
     shapes
 }
 
-/// The rest shapes that one pull changes; `None` where a subject has no fan or no edge to the target.
-fn pulled_shapes(model: &Model, pull: &Pull) -> Option<Vec<(TriangleId, RestShape)>> {
+/// The rest shapes that one pull changes, with neighbours out of its way; `None` where a subject has no fan or no edge to
+/// the target.
+fn pulled_shapes(model: &Model, pull: &Pull, dents: &[(VertexId, f64)]) -> Option<Vec<(TriangleId, RestShape)>> {
     let (topology, rest) = (&model.topology, model.rest_shapes.as_slice());
+    let pulled = 1.0 - pull.remaining;
+    // Dents are out before the pull is half way, and come back with it.
+    let out = (2.0 * pulled).min(1.0);
+    let subjects = pull.subjects.iter().map(|&subject| (subject, pull.target, pulled));
+    let moves = subjects.chain(dents.iter().map(|&(dent, share)| (dent, pull.subjects[0], -share * out)));
     let mut corners: FxHashMap<TriangleId, [DVec2; 3]> = FxHashMap::default();
     let mut order = Vec::new();
-    for &subject in &pull.subjects {
-        let fan = Fan::around(topology, rest, subject)?;
-        let target = fan.spokes.iter().position(|&spoke| spoke == pull.target)?;
+    for (vertex, toward, share) in moves {
+        let fan = Fan::around(topology, rest, vertex)?;
+        let target = fan.spokes.iter().position(|&spoke| spoke == toward)?;
         for (index, &triangle) in fan.triangles.iter().enumerate() {
             let places = corners.entry(triangle).or_insert_with(|| {
                 order.push(triangle);
                 [DVec2::ZERO, rest[triangle.index()].sides[0], rest[triangle.index()].sides[1]]
             });
-            let corner = corner_of(topology, triangle, subject);
-            places[corner] += fan.step_toward(topology, rest, index, target, 1.0 - pull.remaining);
+            let corner = corner_of(topology, triangle, vertex);
+            places[corner] += fan.step_toward(topology, rest, index, target, share);
         }
     }
     Some(order.into_iter().map(|triangle| (triangle, RestShape::from_panel(corners[&triangle]))).collect())
@@ -295,6 +371,31 @@ mod tests {
             update(&model, &mut pulls, &Colours::default(), 0.02, &settings);
         }
         assert!(pulls.is_empty());
+        assert_eq!(rest_shapes(&model, &pulls), model.rest_shapes);
+    }
+
+    /// A star of five points: no neighbour can be reached without turning a triangle over. (Cha 2022, figure C.1)
+    fn star() -> Vec<DVec2> {
+        let radius = |at: u32| if at.is_multiple_of(2) { 1.0 } else { 0.3 };
+        (0..10).map(|at| DVec2::from_angle(f64::from(at) * std::f64::consts::TAU / 10.0) * radius(at)).collect()
+    }
+
+    #[test]
+    fn where_no_fan_passes_one_is_made_convex_and_given_back() {
+        let model = fan_model(&star());
+        assert!((1..=10).all(|target| !passes_inversion_test(&model, &[VertexId(0)], VertexId(target))));
+        let (mut pulls, settings) = (Vec::new(), EsefSettings::default());
+        for step in 0..25 {
+            let report = update(&model, &mut pulls, &red_center(), 0.02, &settings);
+            assert_eq!((report.convexified, report.pulling), (usize::from(step == 0), 1));
+            for (shape, before) in rest_shapes(&model, &pulls).iter().zip(&model.rest_shapes) {
+                assert!(signed_area(shape) * signed_area(before) > 0.0, "step {step}");
+            }
+        }
+        assert!((pulls[0].remaining - settings.shortest).abs() < 1e-12);
+        for _ in 0..25 {
+            update(&model, &mut pulls, &Colours::default(), 0.02, &settings);
+        }
         assert_eq!(rest_shapes(&model, &pulls), model.rest_shapes);
     }
 

@@ -47,6 +47,17 @@ impl Fan {
         Some(Self { center, spokes, triangles, directions, is_closed })
     }
 
+    /// Whether the triangles go all the way around.
+    pub fn is_closed(&self) -> bool {
+        self.is_closed
+    }
+
+    /// The neighbours in the plane, the middle vertex at the origin: by their directions and rest distances.
+    pub fn places(&self, topology: &Topology, rest_shapes: &[RestShape]) -> Vec<DVec2> {
+        let place = |spoke| DVec2::from_angle(self.directions[spoke]) * self.spoke_length(topology, rest_shapes, spoke);
+        (0..self.spokes.len()).map(place).collect()
+    }
+
     /// Where the middle vertex goes in triangle `index`, as a step from its corner in the frame of the rest shape, when
     /// it is pulled a share of the way to a neighbour.
     pub fn step_toward(
@@ -143,4 +154,126 @@ fn ordered_ring(topology: &Topology, center: VertexId) -> Option<(Vec<VertexId>,
         triangle = beyond;
     }
     (ordered.len() == triangles.len()).then_some((spokes, ordered, is_closed))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Three panels of four triangles each that meet in vertex 0, each laid out in a frame of its own, with these spans.
+    struct Sewn {
+        topology: Topology,
+        rest_shapes: Vec<RestShape>,
+        spans: [f64; 3],
+    }
+
+    const PER_PANEL: usize = 4;
+    const COUNT: usize = 3 * PER_PANEL;
+
+    impl Sewn {
+        fn new(spans: [f64; 3]) -> Self {
+            let triangles: Vec<[u32; 3]> =
+                (0..COUNT as u32).map(|at| [0, at + 1, (at + 1) % COUNT as u32 + 1]).collect();
+            let rest_shapes = (0..COUNT)
+                .map(|at| {
+                    let panel = at / PER_PANEL;
+                    // Panels lie anywhere and turned by any angle.
+                    let (corner, turn) = (DVec2::new(3.0, -1.0) * panel as f64, 0.7 + 1.3 * panel as f64);
+                    let spoke = |spoke: usize| {
+                        let share = (spoke - panel * PER_PANEL) as f64 / PER_PANEL as f64;
+                        corner + DVec2::from_angle(turn + share * spans[panel]) * length(spoke)
+                    };
+                    RestShape::from_panel([corner, spoke(at), spoke(at + 1)])
+                })
+                .collect();
+            Self { topology: Topology::new(COUNT + 1, &triangles).unwrap(), rest_shapes, spans }
+        }
+
+        fn cone(&self) -> f64 {
+            self.spans.iter().sum()
+        }
+
+        /// Where spoke `at` lies when the fan is laid out without scaling.
+        fn direction(&self, at: usize) -> f64 {
+            let (panel, within) = (at / PER_PANEL, at % PER_PANEL);
+            self.spans[..panel].iter().sum::<f64>() + self.spans[panel] * within as f64 / PER_PANEL as f64
+        }
+
+        /// The direction of a pull to `target` in triangle `at`, from the first spoke of its panel.
+        fn pulled_direction(&self, at: usize, target: usize) -> f64 {
+            let fan = Fan::around(&self.topology, &self.rest_shapes, VertexId(0)).unwrap();
+            let index = |spoke: usize| fan.spokes.iter().position(|id| id.index() == spoke % COUNT + 1).unwrap();
+            let triangle = fan.triangles.iter().position(|triangle| triangle.index() == at).unwrap();
+            let step = fan.step_toward(&self.topology, &self.rest_shapes, triangle, index(target), 0.5);
+            let first = self.rest_shapes[at - at % PER_PANEL].sides[0];
+            first.perp_dot(step).atan2(first.dot(step))
+        }
+
+        /// The same by appendix A: sectors stand in the middle of their scaled sectors, and the target's own panel moves as
+        /// it is.
+        fn appendix_a(&self, at: usize, target: usize) -> f64 {
+            let (panel, own) = (at / PER_PANEL, target / PER_PANEL);
+            let scale = TAU / self.cone();
+            let first = self.direction(panel * PER_PANEL);
+            if panel == own {
+                return self.direction(target) - first;
+            }
+            scale * (self.direction(target) - first) - 0.5 * (scale - 1.0) * self.spans[panel]
+        }
+
+        /// The largest difference between the two over all pulls, radians.
+        fn deviation(&self) -> f64 {
+            let pairs = (0..COUNT).flat_map(|at| (0..COUNT).map(move |target| (at, target)));
+            let difference = |(at, target)| {
+                let turn = self.pulled_direction(at, target) - self.appendix_a(at, target);
+                ((turn + PI).rem_euclid(TAU) - PI).abs()
+            };
+            pairs.map(difference).fold(0.0, f64::max)
+        }
+    }
+
+    /// Spokes of different lengths; those on seams have one length on both sides.
+    fn length(spoke: usize) -> f64 {
+        1.0 + 0.2 * ((spoke % COUNT) as f64).sin()
+    }
+
+    fn spans_of(cone_degrees: f64) -> [f64; 3] {
+        [0.45, 0.3, 0.25].map(|share| share * cone_degrees.to_radians())
+    }
+
+    #[test]
+    fn on_flat_panels_sewn_together_a_pull_is_the_planar_rule() {
+        let sewn = Sewn::new(spans_of(360.0));
+        let place = |spoke: usize| DVec2::from_angle(sewn.direction(spoke % COUNT)) * length(spoke);
+        let fan = Fan::around(&sewn.topology, &sewn.rest_shapes, VertexId(0)).unwrap();
+        for target in 0..COUNT {
+            let to = fan.spokes.iter().position(|id| id.index() == target + 1).unwrap();
+            let moved = 0.6 * place(target);
+            for (index, triangle) in fan.triangles.iter().enumerate() {
+                let shape = sewn.rest_shapes[triangle.index()];
+                let step = fan.step_toward(&sewn.topology, &sewn.rest_shapes, index, to, 0.6);
+                let corners = [step, shape.sides[0], shape.sides[1]];
+                let at = triangle.index();
+                let expected = RestShape::from_panel([moved, place(at), place(at + 1)]);
+                for (found, wanted) in RestShape::from_panel(corners).lengths().iter().zip(expected.lengths()) {
+                    assert!((found - wanted).abs() < 1e-12, "triangle {at} to {target}: {found} and {wanted}");
+                }
+            }
+        }
+        assert!(sewn.deviation() < 1e-12, "and so is appendix A");
+    }
+
+    /// On a cone, appendix A moves each panel as a whole and this fan each triangle by its own place in it: they differ by
+    /// the share of the missing (or surplus) angle that lies between, at most that of the widest panel. The figures are
+    /// those of docs/untangling.md.
+    #[test]
+    fn on_curved_seams_of_three_panels_the_pull_is_near_appendix_a() {
+        for (cone, degrees) in [(300.0, 20.25), (330.0, 10.125), (345.0, 5.0625), (375.0, 5.0625), (390.0, 10.125)] {
+            let sewn = Sewn::new(spans_of(cone));
+            let deviation = sewn.deviation();
+            let scale = TAU / sewn.cone();
+            assert!(deviation <= (scale - 1.0).abs() * sewn.spans[0] + 1e-9, "{cone}: {}", deviation.to_degrees());
+            assert!((deviation.to_degrees() - degrees).abs() < 1e-6, "{cone}: {} degrees", deviation.to_degrees());
+        }
+    }
 }

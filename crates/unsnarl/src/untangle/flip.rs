@@ -20,6 +20,8 @@ use unsnarl_geometry::{DVec3, TriangleId, VertexId};
 
 /// Hinges bent more than this belong to a fold, radians.
 const BENT: f64 = 0.5;
+/// What is tried, radians, until the fold divides the flap from the ground: on a coarse mesh the bend is as wide as the flap.
+const MORE_BENT: [f64; 4] = [BENT, 1.0, 1.5, 2.0];
 
 /// A fold with its flap and what the flap lies on.
 struct Fold {
@@ -129,19 +131,12 @@ fn fold_at(
     if !boundary.iter().all(is_cloth) {
         return None;
     }
-    let bent = bent_triangles(model, loop_vertex, positions);
-    let flap = flood(model, boundary[trace.index()], &bent);
-    let ground = flood(model, boundary[trace.other().index()], &bent);
-    if flap.is_empty() || ground.is_empty() || flap == ground {
-        return None;
-    }
-    let mut hinges: Vec<usize> = bent
-        .iter()
-        .flat_map(|&triangle| topology.triangle_edges(triangle))
-        .filter_map(|edge| model.hinge_at(edge))
-        .collect();
-    hinges.sort_unstable();
-    hinges.dedup();
+    let (bent, flap, ground) = MORE_BENT.into_iter().find_map(|least| {
+        let bent = bent_triangles(model, loop_vertex, least, positions);
+        let [flap, ground] = [trace, trace.other()].map(|of| flood(model, boundary[of.index()], &bent));
+        (!flap.is_empty() && !ground.is_empty() && flap != ground).then_some((bent, flap, ground))
+    })?;
+    let hinges = hinges_of(model, &bent);
     let side = match style {
         FoldStyle::FoldIn => -1.0,
         FoldStyle::Crease => {
@@ -153,13 +148,26 @@ fn fold_at(
     Some(Fold { flap, ground, hinges, side, style })
 }
 
-/// Triangles at strongly bent hinges that hang together with a vertex.
-fn bent_triangles(model: &Model, start: VertexId, positions: &[DVec3]) -> FxHashSet<TriangleId> {
+/// The hinges of all bent cloth that hangs together with a vertex: the fold from end to end.
+pub fn whole_fold(model: &Model, start: VertexId, positions: &[DVec3]) -> Vec<usize> {
+    hinges_of(model, &bent_triangles(model, start, BENT, positions))
+}
+
+fn hinges_of(model: &Model, triangles: &FxHashSet<TriangleId>) -> Vec<usize> {
+    let edges = triangles.iter().flat_map(|&triangle| model.topology.triangle_edges(triangle));
+    let mut hinges: Vec<usize> = edges.filter_map(|edge| model.hinge_at(edge)).collect();
+    hinges.sort_unstable();
+    hinges.dedup();
+    hinges
+}
+
+/// Triangles at hinges bent by more than `least` radians that hang together with a vertex.
+fn bent_triangles(model: &Model, start: VertexId, least: f64, positions: &[DVec3]) -> FxHashSet<TriangleId> {
     let topology = &model.topology;
     let is_bent = |triangle: TriangleId| {
         topology.triangle_edges(triangle).into_iter().filter_map(|edge| model.hinge_at(edge)).any(|hinge| {
             let points = model.hinges[hinge].vertices.map(|vertex| positions[vertex.index()]);
-            hinge::angle(points).is_none_or(|angle| angle.abs() > BENT)
+            hinge::angle(points).is_none_or(|angle| angle.abs() > least)
         })
     };
     let mut reached = FxHashSet::default();

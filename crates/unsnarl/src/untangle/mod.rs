@@ -3,6 +3,7 @@
 pub mod body_push;
 pub mod body_surface;
 pub mod contour_gradient;
+mod convex;
 mod crossing_groups;
 pub mod esef;
 pub mod evening;
@@ -14,6 +15,7 @@ mod holes;
 mod icm;
 pub mod layering;
 pub mod layout;
+pub mod mainland;
 pub mod method;
 mod moves;
 mod nearest;
@@ -26,6 +28,7 @@ pub mod shortening;
 mod sim_prev;
 pub mod smoothing;
 pub mod style;
+pub mod tally;
 pub mod tearing;
 mod uir;
 

@@ -90,10 +90,6 @@ impl Piece {
         let places = vertices.iter().map(|vertex| positions[vertex.index()]).collect();
         Some(Self { surface: BodySurface::new(places, &corners).ok()?, vertices, triangles })
     }
-
-    fn contains(&self, triangle: TriangleId) -> bool {
-        self.triangles.binary_search(&triangle).is_ok()
-    }
 }
 
 impl Ordering<'_> {
@@ -185,11 +181,9 @@ impl Ordering<'_> {
         positions: &[DVec3],
         memory: &mut Workspace,
     ) -> Vec<(usize, DVec3)> {
-        let is_between = |overlap: &Overlap, upper: TriangleId, lower: TriangleId| {
-            pieces[overlap.above].contains(upper) && pieces[overlap.below].contains(lower)
-        };
-        let between = |upper, lower| overlaps.iter().find(|overlap| is_between(overlap, upper, lower));
-        let wanted = |a: TriangleId, b: TriangleId| between(a, b).or(between(b, a)).is_some();
+        let sides = Sides::of(self.topology.triangle_count(), pieces, overlaps);
+        let between = |upper, lower| sides.between(upper, lower).map(|overlap| &overlaps[overlap]);
+        let wanted = |a: TriangleId, b: TriangleId| sides.between(a, b).or(sides.between(b, a)).is_some();
         let mut pushes = Vec::new();
         for hole in holes(self.topology, positions, memory, &wanted) {
             let (overlap, above, push) = match between(hole.triangle, hole.other) {
@@ -210,6 +204,37 @@ impl Ordering<'_> {
             pushes.extend(moved.map(|(corner, weight)| (corner.index(), weight / squares * step)));
         }
         pushes
+    }
+}
+
+/// Which overlaps a triangle is above or below in: one bit for each, so that pairs are told quickly.
+struct Sides {
+    above: Vec<u64>,
+    below: Vec<u64>,
+    words: usize,
+}
+
+impl Sides {
+    fn of(triangle_count: usize, pieces: &[Piece], overlaps: &[Overlap]) -> Self {
+        let words = overlaps.len().div_ceil(64);
+        let mark = |piece_of: &dyn Fn(&Overlap) -> usize| {
+            let mut marks = vec![0; triangle_count * words];
+            for (at, overlap) in overlaps.iter().enumerate() {
+                for triangle in &pieces[piece_of(overlap)].triangles {
+                    marks[triangle.index() * words + at / 64] |= 1 << (at % 64);
+                }
+            }
+            marks
+        };
+        Self { above: mark(&|overlap| overlap.above), below: mark(&|overlap| overlap.below), words }
+    }
+
+    /// The first overlap in which one triangle is above and the other below.
+    fn between(&self, upper: TriangleId, lower: TriangleId) -> Option<usize> {
+        let word =
+            |at: usize| self.above[upper.index() * self.words + at] & self.below[lower.index() * self.words + at];
+        let at = (0..self.words).find(|&at| word(at) != 0)?;
+        Some(64 * at + word(at).trailing_zeros() as usize)
     }
 }
 

@@ -2,6 +2,7 @@
 //! resolver made it.
 
 use super::crossing_groups::CrossingGroups;
+use super::esef::Pull;
 use crate::analysis::Colours;
 use crate::contact::{PairRules, Rule};
 use crate::dynamics::Guidance;
@@ -39,6 +40,8 @@ pub struct ColourRules {
     /// The separation that each vertex asks of red and green, metres. A pair keeps the smallest of its vertices.
     red_green_separation: Vec<f64>,
     largest_separation: f64,
+    /// Edges that are being pulled or given back, sorted; `None` stands for all.
+    pulled_edges: Option<Vec<[VertexId; 2]>>,
     /// More pairs that may cross, whatever their colours.
     groups: CrossingGroups,
     /// Vertices from here on belong to bodies: their pairs have the usual rule.
@@ -84,6 +87,16 @@ impl ColourRules {
         }
     }
 
+    /// Only elements that the edge of a pull joins may come nearer than the separation. Were all neighbours let near, a red
+    /// triangle could stay between a pulled vertex and its target for ever.
+    pub fn let_near(&mut self, pulls: &[Pull]) {
+        let edge = |subject: VertexId, target: VertexId| [subject.min(target), subject.max(target)];
+        let edges = pulls.iter().flat_map(|pull| pull.subjects.iter().map(|&subject| edge(subject, pull.target)));
+        let mut edges: Vec<[VertexId; 2]> = edges.collect();
+        edges.sort_unstable();
+        self.pulled_edges = Some(edges);
+    }
+
     /// Lets the two sides of every group pass through each other.
     pub fn let_through(&mut self, groups: CrossingGroups) {
         self.groups = groups;
@@ -112,10 +125,11 @@ impl ColourRules {
         }
     }
 
-    /// The separation of a red and a green element; `None` for elements that an edge joins: a pulled vertex has to come
-    /// close to its own neighbours.
+    /// The separation of a red and a green element; `None` for elements that a pulled edge joins (or any, where pulls are not
+    /// told): a pulled vertex has to come close to its target.
     fn separation_between(&self, first: &[VertexId], second: &[VertexId]) -> Option<f64> {
-        let is_edge = |a: VertexId, b: VertexId| self.edges.binary_search(&[a.min(b), a.max(b)]).is_ok();
+        let near = self.pulled_edges.as_deref().unwrap_or(&self.edges);
+        let is_edge = |a: VertexId, b: VertexId| near.binary_search(&[a.min(b), a.max(b)]).is_ok();
         if first.iter().any(|&a| second.iter().any(|&b| is_edge(a, b))) {
             return None;
         }
