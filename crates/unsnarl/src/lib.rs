@@ -6,6 +6,7 @@ pub mod analysis;
 pub mod bodies;
 pub mod contact;
 pub mod dynamics;
+pub mod final_frame;
 pub mod fix;
 pub mod model;
 pub mod report;

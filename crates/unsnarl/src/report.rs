@@ -49,6 +49,8 @@ pub struct FrameReport {
     pub pinched: usize,
     /// Pairs of closed triangles that meet at the end of the frame, cloth with cloth or with bodies.
     pub intersecting_triangle_pairs: usize,
+    /// The same in the frame as it is shown; see [`crate::final_frame`].
+    pub shown_triangle_pairs: usize,
     /// Contours at the end of the frame, by type.
     pub intersections: TypeCounts,
     /// The largest stretch at the end of the frame; 1 is unstretched.

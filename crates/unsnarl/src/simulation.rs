@@ -8,8 +8,9 @@ use crate::analysis::report::TypeCounts;
 use crate::analysis::{self, Assembly, PartKind};
 use crate::bodies::keyframes::Keyframes;
 use crate::bodies::{Body, Surfaces};
-use crate::contact::{ContactScene, ObstacleMesh};
+use crate::contact::{ContactScene, FinalFrameChoice, ObstacleMesh};
 use crate::dynamics::{self, Guidance, Hold};
+use crate::final_frame::final_frame;
 use crate::geometry::math::is_finite;
 use crate::geometry::{DVec3, Topology, TopologyError, TriMesh, VertexId};
 use crate::model::{Model, Piece};
@@ -133,13 +134,15 @@ pub struct Simulation {
     pub state: State,
     /// How.
     pub settings: Settings,
+    /// Where cloth is shown at the end of the last frame, where that is not where it is.
+    pub shown: Option<Vec<DVec3>>,
     workspace: Workspace,
 }
 
 impl Simulation {
     /// Puts a world and a state together.
     pub fn new(world: World, state: State, settings: Settings) -> Self {
-        Self { world, state, settings, workspace: Workspace::default() }
+        Self { world, state, settings, shown: None, workspace: Workspace::default() }
     }
 
     /// Goes on by a duration, in equal steps no longer than the settings and the model allow. `observe` hears of every stage;
@@ -164,8 +167,16 @@ impl Simulation {
         let positions = self.world.all_positions(&self.state);
         let memory = &mut self.workspace.analysis;
         report.intersecting_triangle_pairs = analysis::verdict(&self.world.assembly, &positions, memory).pairs.len();
+        report.shown_triangle_pairs = report.intersecting_triangle_pairs;
+        self.shown = None;
         if report.intersecting_triangle_pairs > 0 {
             report.intersections = TypeCounts::new(&analysis::analyze(&self.world.assembly, &positions, memory));
+            if self.settings.collision.final_frame == FinalFrameChoice::MapOut {
+                if let Some(shown) = final_frame(&self.world, &self.state, &self.settings, memory) {
+                    report.shown_triangle_pairs = shown.intersecting_triangle_pairs;
+                    self.shown = Some(shown.positions);
+                }
+            }
         }
     }
 

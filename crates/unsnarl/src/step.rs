@@ -63,7 +63,8 @@ pub fn step(
     observe: &mut dyn FnMut(Stage),
 ) -> (State, StepReport) {
     let model = &world.model;
-    let solids = bodies::place(&world.bodies, state.time, length);
+    let mut solids = bodies::place(&world.bodies, state.time, length);
+    solids.extend(world.surfaces.place_tips(&world.bodies, state.time, length, settings.collision.tip_radius));
     let surfaces = [state.time, state.time + length].map(|time| world.surfaces.positions_at(&world.bodies, time));
     observe(Stage::Bodies);
     let positions = [state.positions.as_slice(), &surfaces[0]].concat();

@@ -3,10 +3,10 @@
 
 #![allow(clippy::unwrap_used)]
 
+use unsnarl::bodies::Body;
 use unsnarl::bodies::keyframes::{Keyframe, Keyframes};
 use unsnarl::bodies::moving_mesh::MovingMesh;
 use unsnarl::bodies::shape::Shape;
-use unsnarl::bodies::{Body, Form};
 use unsnarl::geometry::intersection::{find_intersecting_pairs, triangle_tree};
 use unsnarl::geometry::math::DQuat;
 use unsnarl::geometry::{DVec3, TriMesh, VertexId};
@@ -59,8 +59,7 @@ fn simulation(
 }
 
 fn mesh_body(mesh: TriMesh, motion: Keyframes, friction: f64) -> Body {
-    let form = Form::Mesh(MovingMesh::rigid(mesh.triangles, mesh.positions, motion));
-    Body { name: "mesh".into(), form, friction, thickness: 1e-3 }
+    Body::mesh("mesh", MovingMesh::rigid(mesh.triangles, mesh.positions, motion), friction, 1e-3)
 }
 
 /// Goes on for some collision steps; panics where anything intersects anything after one of them.

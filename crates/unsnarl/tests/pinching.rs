@@ -3,9 +3,9 @@
 #![allow(clippy::unwrap_used)]
 
 use unsnarl::analysis;
+use unsnarl::bodies::Body;
 use unsnarl::bodies::keyframes::Keyframes;
 use unsnarl::bodies::moving_mesh::{MeshKey, MovingMesh};
-use unsnarl::bodies::{Body, Form};
 use unsnarl::geometry::{DVec3, TriMesh, VertexId};
 use unsnarl::model::{Cloth, Model};
 use unsnarl::scene::environment::Environment;
@@ -66,8 +66,8 @@ fn tweezers(closed: f64) -> TriMesh {
 fn body() -> Body {
     let key = |time: f64, closed: f64| MeshKey { time, positions: tweezers(closed).positions };
     let keys = vec![key(0.0, 0.0), key(CLOSED, 1.0), key(OPENING, 1.0), key(OPENING + 0.5, 0.0)];
-    let form = Form::Mesh(MovingMesh::new(tweezers(0.0).triangles, keys, Keyframes::fixed(DVec3::ZERO)).unwrap());
-    Body { name: "tweezers".into(), form, friction: 0.3, thickness: 1e-3 }
+    let mesh = MovingMesh::new(tweezers(0.0).triangles, keys, Keyframes::fixed(DVec3::ZERO)).unwrap();
+    Body::mesh("tweezers", mesh, 0.3, 1e-3)
 }
 
 /// A curtain that hangs between the arms.

@@ -4,13 +4,12 @@
 //!
 //! Also asks whether the broad phase lists every pair that is true.
 
-use super::Outcome;
 use super::verdict::{Elements, Query, tally};
+use super::{Outcome, say};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use unsnarl_geometry::bvh::Bvh;
-use unsnarl_geometry::ccd::{ElementPair, Motion, Ownership, SweptBoxes, candidates};
+use unsnarl_geometry::ccd::{ElementPair, ElementTree, Motion, Ownership};
 use unsnarl_geometry::{EdgeId, Topology, TriMesh, TriangleId, VertexId};
 use unsnarl_io::mesh::{ReadOptions, read};
 
@@ -25,7 +24,8 @@ pub fn run(scenes: &[&str]) -> Outcome<usize> {
             let pairs = pairs(&topology, &list, elements)?;
             let suffix = if elements == Elements::EdgeEdge { "ee" } else { "vf" };
             let truth = load(&Path::new(scene).join(format!("mma_bool/{frame}{suffix}_mma_bool.json")))?;
-            let truth: Vec<bool> = truth.iter().map(|value| *value == Value::Bool(true)).collect();
+            let as_truth = |value: &Value| value.as_bool().ok_or_else(|| format!("{set}: {value} is no truth"));
+            let truth: Vec<bool> = truth.iter().map(as_truth).collect::<Result<_, _>>()?;
             if truth.len() != pairs.len() {
                 return Err(format!("{}: {} pairs, {} truths", list.display(), pairs.len(), truth.len()).into());
             }
@@ -40,12 +40,12 @@ pub fn run(scenes: &[&str]) -> Outcome<usize> {
             tally.print(&set, elements);
             let listed = broad_phase(&topology, motion);
             let lost = pairs.iter().zip(&truth).filter(|(pair, truth)| **truth && !listed.contains(pair)).count();
-            println!("{set} {}: broad phase lists {} pairs, loses {lost}", elements.name(), listed.len());
+            say(format!("{set} {}: broad phase lists {} pairs, loses {lost}", elements.name(), listed.len()));
             misses += tally.misses + lost;
             rows.push(tally.json(&set, elements));
         }
     }
-    println!("{}", json!({ "schema": "unsnarl.bench.ccd/1", "sets": rows }));
+    say(json!({ "schema": "unsnarl.bench.ccd/1", "sets": rows }));
     Ok(misses)
 }
 
@@ -62,15 +62,19 @@ fn lists(scene: &Path) -> Outcome<Vec<(PathBuf, u32, Elements)>> {
             }
         }
     }
+    if found.is_empty() {
+        return Err(format!("{}: no list such as 12vf.json or 12ee.json", folder.display()).into());
+    }
     found.sort_by_key(|(path, frame, _)| (*frame, path.clone()));
     Ok(found)
 }
 
 fn frames(scene: &Path, frame: u32) -> Outcome<(Topology, TriMesh, TriMesh)> {
     let load = |frame: u32| read(&scene.join(format!("frames/{frame}.ply")), &ReadOptions::default());
-    let (start, end) = (load(frame)?.mesh, load(frame + 1)?.mesh);
-    if start.triangles != end.triangles {
-        return Err(format!("{}: frames {frame} and {} have other triangles", scene.display(), frame + 1).into());
+    let next = frame.saturating_add(1);
+    let (start, end) = (load(frame)?.mesh, load(next)?.mesh);
+    if start.triangles != end.triangles || start.positions.len() != end.positions.len() {
+        return Err(format!("{}: frames {frame} and {next} are different meshes", scene.display()).into());
     }
     Ok((Topology::new(start.positions.len(), &start.triangles)?, start, end))
 }
@@ -108,8 +112,8 @@ fn pairs(topology: &Topology, list: &Path, elements: Elements) -> Outcome<Vec<El
 }
 
 fn broad_phase(topology: &Topology, motion: Motion) -> BTreeSet<ElementPair> {
-    let boxes = SweptBoxes::new(topology, motion, 0.0);
-    let tree = Bvh::build(boxes.triangles());
-    let ownership = Ownership::new(topology);
-    candidates::for_candidates(&tree, topology, &ownership, &boxes, |pair, out| out.push(pair)).into_iter().collect()
+    ElementTree::build(topology, &Ownership::new(topology), motion, 0.0)
+        .candidates(|pair, out| out.push(pair))
+        .into_iter()
+        .collect()
 }

@@ -19,6 +19,17 @@ use std::process::ExitCode;
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
+/// Writes a line. Nobody has to read to the end.
+fn say(line: impl std::fmt::Display) {
+    use std::io::Write;
+    let _ = writeln!(std::io::stdout(), "{line}");
+}
+
+/// A number of the command line.
+fn number<T: std::str::FromStr>(name: &str, text: &str) -> Outcome<T> {
+    text.parse().map_err(|_| format!("{name} is {text}; expected a whole number").into())
+}
+
 const USAGE: &str = "usage: ccd queries FOLDER... | frames SCENE... | broad FRAME FRAME THREADS | random COUNT SEED";
 
 fn main() -> ExitCode {

@@ -3,7 +3,7 @@
 //! Families: loose motion; small integer lattices full of coplanarities; motion within one plane; ends that touch up to
 //! rounding; points that graze an edge or a corner; slivers; coordinates of 1e-12 and 1e9 together; far from the origin.
 
-use super::Outcome;
+use super::{Outcome, number, say};
 use rayon::prelude::*;
 use serde_json::json;
 use std::time::Instant;
@@ -15,7 +15,7 @@ const BLOCK: usize = 10_000;
 
 /// Compares `count` queries; returns the number of misses.
 pub fn run(count: &str, seed: &str) -> Outcome<usize> {
-    let (count, seed): (usize, u64) = (count.parse()?, seed.parse()?);
+    let (count, seed): (usize, u64) = (number("COUNT", count)?, number("SEED", seed)?);
     let clock = Instant::now();
     let blocks: Vec<[[usize; 3]; 8]> = (0..count.div_ceil(BLOCK))
         .into_par_iter()
@@ -42,11 +42,11 @@ pub fn run(count: &str, seed: &str) -> Outcome<usize> {
     for (family, name) in FAMILIES.iter().enumerate() {
         let [queries, contacts, missed] =
             std::array::from_fn(|column| blocks.iter().map(|rows| rows[family][column]).sum::<usize>());
-        println!("{name}: {queries} queries, {contacts} contacts, {missed} misses");
+        say(format!("{name}: {queries} queries, {contacts} contacts, {missed} misses"));
         sets.push(json!({ "family": name, "queries": queries, "contacts": contacts, "misses": missed }));
         misses += missed;
     }
-    println!("{}", json!({ "schema": "unsnarl.bench.ccd/1", "sets": sets, "seconds": clock.elapsed().as_secs_f64() }));
+    say(json!({ "schema": "unsnarl.bench.ccd/1", "sets": sets, "seconds": clock.elapsed().as_secs_f64() }));
     Ok(misses)
 }
 

@@ -76,7 +76,7 @@ pub fn tally(elements: Elements, queries: &[Query]) -> Tally {
 impl Tally {
     /// One line for people.
     pub fn print(&self, set: &str, elements: Elements) {
-        println!(
+        super::say(format!(
             "{set} {}: {} queries, {} contacts, {} misses, {} false positives, {:.0} ns a query",
             elements.name(),
             self.queries,
@@ -84,7 +84,7 @@ impl Tally {
             self.misses,
             self.false_positives,
             1e9 * self.seconds / self.queries.max(1) as f64
-        );
+        ));
     }
 
     /// The same for programs.

@@ -91,6 +91,8 @@ struct SimReport {
     unresolved_collisions: u64,
     tangled_steps: u64,
     tangled_frames: u64,
+    /// As they are shown: cloth inside bodies is taken out.
+    tangled_shown_frames: u64,
     largest_stretch: f64,
     seconds: f64,
 }
@@ -115,8 +117,8 @@ pub fn run(flags: &Flags, session: &Session) -> Result<ExitCode, Failure> {
         draw(&cache, outcome.last_frame, &scene, png)?;
     }
     session.report(&outcome)?;
-    if outcome.tangled_frames > 0 {
-        session.warn(format!("{} frames have intersections; see frames.jsonl", outcome.tangled_frames));
+    if outcome.tangled_shown_frames > 0 {
+        session.warn(format!("{} frames have intersections; see frames.jsonl", outcome.tangled_shown_frames));
     }
     if outcome.finished {
         session.say(format!(
@@ -150,7 +152,7 @@ fn open(flags: &Flags, folder: &Path, scene: Scene) -> Result<(Cache, u32, Simul
     if !flags.resume || !folder.join("cache.json").exists() {
         let cache = Cache::create(folder, &scene).map_err(Failure::input)?;
         cache.write_bodies(0, &world, state.time).map_err(Failure::input)?;
-        cache.write_frame(0, &world.model, &state).map_err(Failure::input)?;
+        cache.write_frame(0, &world.model, &state, None).map_err(Failure::input)?;
         return Ok((cache, 0, Simulation::new(world, state, settings)));
     }
     let mut cache = Cache::open(folder).map_err(Failure::input)?;
@@ -161,7 +163,7 @@ fn open(flags: &Flags, folder: &Path, scene: Scene) -> Result<(Cache, u32, Simul
         }
         cache.truncate(0).map_err(Failure::input)?;
         cache.write_bodies(0, &world, state.time).map_err(Failure::input)?;
-        cache.write_frame(0, &world.model, &state).map_err(Failure::input)?;
+        cache.write_frame(0, &world.model, &state, None).map_err(Failure::input)?;
         return Ok((cache, 0, Simulation::new(world, state, settings)));
     };
     let first = flags.from.unwrap_or(last);
@@ -223,6 +225,7 @@ fn simulate(
         unresolved_collisions: 0,
         tangled_steps: 0,
         tangled_frames: 0,
+        tangled_shown_frames: 0,
         largest_stretch: 0.0,
         seconds: 0.0,
     };
@@ -237,7 +240,7 @@ fn simulate(
         };
         let Ok(report) = simulation.advance(1.0 / scene.frame_rate, &mut observe) else { break };
         cache.write_bodies(frame, &scene.world, simulation.state.time).map_err(Failure::input)?;
-        cache.write_frame(frame, model, &simulation.state).map_err(Failure::input)?;
+        cache.write_frame(frame, model, &simulation.state, simulation.shown.as_deref()).map_err(Failure::input)?;
         let seconds = start.elapsed().as_secs_f64();
         let line = FrameLine { frame, time: simulation.state.time, seconds, stages: clock.seconds, report };
         cache.append_report(&line).map_err(Failure::input)?;
@@ -251,6 +254,7 @@ fn simulate(
         total.unresolved_collisions += report.collision.unresolved as u64;
         total.tangled_steps += u64::from(report.tangled_steps);
         total.tangled_frames += u64::from(report.intersecting_triangle_pairs > 0);
+        total.tangled_shown_frames += u64::from(report.shown_triangle_pairs > 0);
         total.largest_stretch = total.largest_stretch.max(report.largest_stretch);
         bar.inc(1);
         bar.set_message(format!("frame {frame}, {} steps, {:.0} ms", report.steps, 1e3 * seconds));

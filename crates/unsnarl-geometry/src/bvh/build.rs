@@ -45,7 +45,7 @@ pub(super) fn tree(boxes: &[SmallBox], labels_of: impl Fn(usize) -> [u32; 3] + S
     cells.fill(0..cells.count(), &mut items, &mut nodes, 0);
     let chunks: Vec<&[Center]> =
         cells.item_starts.windows(2).flat_map(|cell| items[cell[0]..cell[1]].chunks(LANES)).collect();
-    let leaf = |chunk: &&[Center]| Leaf::of(chunk.iter().map(|center| center.item), &labels_of);
+    let leaf = |chunk: &&[Center]| Leaf::of(chunk.iter().map(|center| (center.item, labels_of(center.item as usize))));
     let leaves = chunks.par_iter().with_min_len(PARALLEL_SIZE / LANES).map(leaf).collect();
     (nodes, leaves)
 }

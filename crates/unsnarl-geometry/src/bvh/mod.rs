@@ -11,7 +11,7 @@
 mod build;
 mod nearest;
 pub mod overlap;
-mod small_box;
+pub(crate) mod small_box;
 mod subtrees;
 
 pub use subtrees::{Agreement, Groups};
@@ -102,9 +102,24 @@ impl Bvh {
     /// point in common, such as triangles with a common vertex, faster than its caller could.
     pub fn build_on_points(points: &[DVec3], item_count: usize, points_of: impl Fn(usize) -> [u32; 3] + Sync) -> Self {
         let origin = near_origin(points.first().copied());
-        let rounded = RoundedPoint::all(points, origin);
-        let box_of = |item: usize| RoundedPoint::span(&rounded, points_of(item));
+        Self::build_on_rounded(&RoundedPoint::all(points, origin), origin, item_count, points_of)
+    }
+
+    /// As [`Bvh::build_on_points`], where points are boxes.
+    pub(crate) fn build_on_rounded(
+        points: &[RoundedPoint],
+        origin: DVec3,
+        item_count: usize,
+        points_of: impl Fn(usize) -> [u32; 3] + Sync,
+    ) -> Self {
+        let box_of = |item: usize| RoundedPoint::span(points, points_of(item));
         Self { point_count: points.len(), ..Self::build_small(item_count, origin, box_of, &points_of) }
+    }
+
+    /// The same for [`Bvh::refit_on_points`].
+    pub(crate) fn refit_on_rounded(&mut self, points: &[RoundedPoint], origin: DVec3) {
+        assert_eq!(points.len(), self.point_count, "a tree is refitted to the points it was built on");
+        self.refit_small(origin, |leaf| leaf.refit_on_points(points));
     }
 
     fn build_small(
@@ -145,10 +160,8 @@ impl Bvh {
 
     /// Moves the points of a tree that was built on as many.
     pub fn refit_on_points(&mut self, points: &[DVec3]) {
-        assert_eq!(points.len(), self.point_count, "a tree is refitted to the points it was built on");
         let origin = near_origin(points.first().copied());
-        let rounded = RoundedPoint::all(points, origin);
-        self.refit_small(origin, |leaf| leaf.refit_on_points(&rounded));
+        self.refit_on_rounded(&RoundedPoint::all(points, origin), origin);
     }
 
     fn refit_small(&mut self, origin: DVec3, refit_leaf: impl Fn(&mut Leaf) -> SmallBox + Sync) {
@@ -212,6 +225,11 @@ impl Bvh {
         }
     }
 
+    /// All leaves, and the box around each.
+    pub(crate) fn leaves(&self) -> (&[Leaf], &[SmallBox]) {
+        (&self.leaves, &self.leaf_boxes)
+    }
+
     fn root(&self) -> Option<Branch> {
         let child = if self.nodes.is_empty() { Child::leaf(0) } else { Child::node(0) };
         (self.item_count > 0).then_some(Branch { child, bounds: self.bounds })
@@ -219,7 +237,7 @@ impl Bvh {
 }
 
 /// A place to measure from, given a point near the items.
-fn near_origin(point: Option<DVec3>) -> DVec3 {
+pub(crate) fn near_origin(point: Option<DVec3>) -> DVec3 {
     point.filter(|point| point.is_finite()).unwrap_or(DVec3::ZERO)
 }
 

@@ -20,6 +20,14 @@ const SMALL_TREE: usize = 192;
 /// between the steps of the traversal.
 const BATCH: usize = 256;
 
+/// What is done at the leaves of a traversal.
+pub(crate) trait LeafVisitor {
+    /// One leaf.
+    fn within<S: Simd>(&mut self, simd: S, leaf: usize);
+    /// Two leaves whose boxes overlap.
+    fn between<S: Simd>(&mut self, simd: S, left: usize, right: usize);
+}
+
 #[derive(Clone, Copy)]
 enum Task {
     Within(Child),
@@ -39,54 +47,45 @@ impl Bvh {
         groups: &Groups,
         visit: impl Fn(usize, usize, &mut Vec<R>) + Sync,
     ) -> Vec<R> {
+        let empty = || ItemPairs { tree: self, batch: Vec::with_capacity(BATCH), visit: &visit, out: Vec::new() };
+        let mut lists = self.traverse(groups, empty, ItemPairs::into_list);
+        if lists.len() == 1 { lists.swap_remove(0) } else { joined(lists) }
+    }
+
+    /// Shows a visitor every leaf and every pair of leaves whose boxes overlap, passing over subtrees of one group. The
+    /// traversal is cut into tasks, each with a visitor of its own; what they end with comes in task order.
+    pub(crate) fn traverse<V: LeafVisitor, R: Send>(
+        &self,
+        groups: &Groups,
+        visitor: impl Fn() -> V + Sync,
+        end: impl Fn(V) -> R + Sync,
+    ) -> Vec<R> {
         let Some(root) = self.root() else { return Vec::new() };
         let mut tasks = vec![Task::Within(root.child)];
         cut(&mut tasks, self.leaves.len(), |task, out| self.expand(groups, task, out));
-        self.run(&tasks, groups, &|a, b, out| visit(a.min(b), a.max(b), out))
-    }
-
-    fn run<R: Send>(
-        &self,
-        tasks: &[Task],
-        groups: &Groups,
-        visit: &(impl Fn(usize, usize, &mut Vec<R>) + Sync),
-    ) -> Vec<R> {
         let level = Level::new();
-        let carried_out = |batch: &mut Vec<(u32, u32)>, &task: &Task| {
-            let mut out = Vec::new();
-            let mut visit_all = |batch: &mut Vec<(u32, u32)>| {
-                batch.iter().for_each(|&(a, b)| visit(a as usize, b as usize, &mut out));
-                batch.clear();
-            };
-            let mut gather = |a: u32, b: u32| {
-                batch.push((a, b));
-                if batch.len() == BATCH {
-                    visit_all(batch);
-                }
-            };
-            dispatch!(level, simd => self.carry_out(simd, task, groups, &mut gather));
-            visit_all(batch);
-            out
+        let carried_out = |&task: &Task| {
+            let mut visitor = visitor();
+            dispatch!(level, simd => self.carry_out(simd, task, groups, &mut visitor));
+            end(visitor)
         };
-        let empty = || Vec::with_capacity(BATCH);
-        if let [only] = tasks {
-            return carried_out(&mut empty(), only);
+        if let [only] = tasks.as_slice() {
+            return vec![carried_out(only)];
         }
-        let lists: Vec<Vec<R>> = tasks.par_iter().with_max_len(1).map_init(empty, carried_out).collect();
-        lists.into_iter().flatten().collect()
+        tasks.par_iter().with_max_len(1).map(carried_out).collect()
     }
 
     #[inline(always)]
-    fn carry_out<S: Simd>(&self, simd: S, task: Task, groups: &Groups, visit: &mut impl FnMut(u32, u32)) {
+    fn carry_out<S: Simd>(&self, simd: S, task: Task, groups: &Groups, visitor: &mut impl LeafVisitor) {
         match task {
-            Task::Within(child) => self.within(simd, child, groups, visit),
-            Task::Between(left, right) => self.between(simd, &mut vec![(left, right)], groups, visit),
+            Task::Within(child) => self.within(simd, child, groups, visitor),
+            Task::Between(left, right) => self.between(simd, &mut vec![(left, right)], groups, visitor),
         }
     }
 
     /// All pairs inside one subtree.
     #[inline(always)]
-    fn within<S: Simd>(&self, simd: S, child: Child, groups: &Groups, visit: &mut impl FnMut(u32, u32)) {
+    fn within<S: Simd>(&self, simd: S, child: Child, groups: &Groups, visitor: &mut impl LeafVisitor) {
         let mut pending = vec![child];
         let mut pairs = Vec::with_capacity(128);
         while let Some(child) = pending.pop() {
@@ -94,13 +93,13 @@ impl Bvh {
                 continue;
             }
             match child.target() {
-                Target::Leaf(leaf) => pairs_in_leaf(simd, &self.leaves[leaf], visit),
+                Target::Leaf(leaf) => visitor.within(simd, leaf),
                 Target::Node(index) => {
                     let node = &self.nodes[index];
                     pending.extend([node.children[1], node.children[0]]);
                     if node.side(0).overlaps(&node.side(1)) && !groups.unite(node.children[0], node.children[1]) {
                         pairs.push((node.children[0], node.children[1]));
-                        self.between(simd, &mut pairs, groups, visit);
+                        self.between(simd, &mut pairs, groups, visitor);
                     }
                 }
             }
@@ -114,13 +113,11 @@ impl Bvh {
         simd: S,
         stack: &mut Vec<(Child, Child)>,
         groups: &Groups,
-        visit: &mut impl FnMut(u32, u32),
+        visitor: &mut impl LeafVisitor,
     ) {
         while let Some((left, right)) = stack.pop() {
             match (left.target(), right.target()) {
-                (Target::Leaf(left), Target::Leaf(right)) => {
-                    pairs_of_leaves(simd, &self.leaves[left], (&self.leaves[right], &self.leaf_boxes[right]), visit);
-                }
+                (Target::Leaf(left), Target::Leaf(right)) => visitor.between(simd, left, right),
                 _ => self.open(simd, left, right, |left, right| {
                     if !groups.unite(left, right) {
                         stack.push((left, right));
@@ -180,6 +177,57 @@ impl Bvh {
                 }),
             },
         }
+    }
+}
+
+/// Lists in one.
+pub(crate) fn joined<R>(lists: Vec<Vec<R>>) -> Vec<R> {
+    let mut all = Vec::with_capacity(lists.iter().map(Vec::len).sum());
+    lists.into_iter().for_each(|mut list| all.append(&mut list));
+    all
+}
+
+/// Pairs of items, shown to the caller's function a batch at a time.
+struct ItemPairs<'a, R, F> {
+    tree: &'a Bvh,
+    batch: Vec<(u32, u32)>,
+    visit: &'a F,
+    out: Vec<R>,
+}
+
+impl<R, F: Fn(usize, usize, &mut Vec<R>)> ItemPairs<'_, R, F> {
+    fn visit_all(&mut self) {
+        for &(a, b) in &self.batch {
+            (self.visit)(a.min(b) as usize, a.max(b) as usize, &mut self.out);
+        }
+        self.batch.clear();
+    }
+
+    #[inline(always)]
+    fn gather(&mut self, a: u32, b: u32) {
+        self.batch.push((a, b));
+        if self.batch.len() == BATCH {
+            self.visit_all();
+        }
+    }
+
+    fn into_list(mut self) -> Vec<R> {
+        self.visit_all();
+        self.out
+    }
+}
+
+impl<R, F: Fn(usize, usize, &mut Vec<R>)> LeafVisitor for ItemPairs<'_, R, F> {
+    #[inline(always)]
+    fn within<S: Simd>(&mut self, simd: S, leaf: usize) {
+        let tree = self.tree;
+        pairs_in_leaf(simd, &tree.leaves[leaf], &mut |a, b| self.gather(a, b));
+    }
+
+    #[inline(always)]
+    fn between<S: Simd>(&mut self, simd: S, left: usize, right: usize) {
+        let (leaves, boxes) = (&self.tree.leaves, &self.tree.leaf_boxes);
+        pairs_of_leaves(simd, &leaves[left], (&leaves[right], &boxes[right]), &mut |a, b| self.gather(a, b));
     }
 }
 

@@ -10,38 +10,38 @@ use glam::Vec3A;
 use rayon::prelude::*;
 
 /// How many items a leaf holds: the lanes of one vector.
-pub(super) const LANES: usize = 8;
+pub(crate) const LANES: usize = 8;
 /// In place of an item, where a leaf holds fewer.
 const NO_ITEM: u32 = u32::MAX;
 
 /// A closed box, relative to an origin.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct SmallBox {
-    pub(super) min: [f32; 3],
-    pub(super) max: [f32; 3],
+pub(crate) struct SmallBox {
+    pub(crate) min: [f32; 3],
+    pub(crate) max: [f32; 3],
 }
 
 impl SmallBox {
-    pub(super) const EMPTY: Self = Self { min: [f32::INFINITY; 3], max: [f32::NEG_INFINITY; 3] };
+    pub(crate) const EMPTY: Self = Self { min: [f32::INFINITY; 3], max: [f32::NEG_INFINITY; 3] };
 
     /// The smallest such box around a box, but for a rounding.
     #[inline(always)]
-    pub(super) fn around(bounds: &Aabb, origin: DVec3) -> Self {
+    pub(crate) fn around(bounds: &Aabb, origin: DVec3) -> Self {
         let (min, max) = (bounds.min - origin, bounds.max - origin);
         Self { min: min.to_array().map(rounded_down), max: max.to_array().map(rounded_up) }
     }
 
-    pub(super) fn to_aabb(self) -> Aabb {
+    pub(crate) fn to_aabb(self) -> Aabb {
         Aabb { min: DVec3::from(self.min.map(f64::from)), max: DVec3::from(self.max.map(f64::from)) }
     }
 
     #[inline(always)]
-    pub(super) fn twice_center(&self) -> [f32; 3] {
+    pub(crate) fn twice_center(&self) -> [f32; 3] {
         [0, 1, 2].map(|axis| self.min[axis] + self.max[axis])
     }
 
     #[inline(always)]
-    pub(super) fn union(self, other: Self) -> Self {
+    pub(crate) fn union(self, other: Self) -> Self {
         let (mut min, mut max) = (self.min, self.max);
         for axis in 0..3 {
             min[axis] = if other.min[axis] < min[axis] { other.min[axis] } else { min[axis] };
@@ -52,7 +52,7 @@ impl SmallBox {
 
     /// Without short cuts: six comparisons cost less than one branch that cannot be predicted.
     #[inline(always)]
-    pub(super) fn overlaps(&self, other: &Self) -> bool {
+    pub(crate) fn overlaps(&self, other: &Self) -> bool {
         (self.min[0] <= other.max[0])
             & (other.min[0] <= self.max[0])
             & (self.min[1] <= other.max[1])
@@ -62,7 +62,7 @@ impl SmallBox {
     }
 
     /// The squared distance between two boxes, never above that of what they were rounded from.
-    pub(super) fn gap_squared(&self, other: &Self) -> f64 {
+    pub(crate) fn gap_squared(&self, other: &Self) -> f64 {
         let (ours, theirs) = (self.to_aabb(), other.to_aabb());
         (ours.min - theirs.max).max(theirs.min - ours.max).max(DVec3::ZERO).length_squared()
     }
@@ -83,14 +83,14 @@ fn rounded_up(value: f64) -> f32 {
 
 /// A point between two floats along each axis, relative to an origin.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct RoundedPoint {
+pub(crate) struct RoundedPoint {
     low: Vec3A,
     high: Vec3A,
 }
 
 impl RoundedPoint {
     /// All points, rounded once, so that the boxes they span need no rounding.
-    pub(super) fn all(points: &[DVec3], origin: DVec3) -> Vec<Self> {
+    pub(crate) fn all(points: &[DVec3], origin: DVec3) -> Vec<Self> {
         let round = |&point: &DVec3| {
             let [x, y, z] = (point - origin).to_array();
             Self {
@@ -101,11 +101,32 @@ impl RoundedPoint {
         points.par_iter().with_min_len(POINTS_PER_TASK).map(round).collect()
     }
 
+    /// What points sweep from a start to an end, each grown by a margin and by what growing it rounds away.
+    pub(crate) fn all_swept(start: &[DVec3], end: &[DVec3], margin: f64, origin: DVec3) -> Vec<Self> {
+        let round = |(&from, &to): (&DVec3, &DVec3)| {
+            let (min, max) = (from.min(to), from.max(to));
+            let rounding = 4.0 * f64::EPSILON * min.abs().max(max.abs()).max_element();
+            let grown = DVec3::splat(if margin == 0.0 { 0.0 } else { margin + rounding });
+            let (low, high) = ((min - origin - grown).to_array(), (max - origin + grown).to_array());
+            Self { low: Vec3A::from_array(low.map(rounded_down)), high: Vec3A::from_array(high.map(rounded_up)) }
+        };
+        start.par_iter().zip(end).with_min_len(POINTS_PER_TASK).map(round).collect()
+    }
+
     /// The box around three of the points.
     #[inline(always)]
-    pub(super) fn span(points: &[Self], [a, b, c]: [u32; 3]) -> SmallBox {
+    pub(crate) fn span(points: &[Self], [a, b, c]: [u32; 3]) -> SmallBox {
         let [a, b, c] = [points[a as usize], points[b as usize], points[c as usize]];
         SmallBox { min: a.low.min(b.low).min(c.low).to_array(), max: a.high.max(b.high).max(c.high).to_array() }
+    }
+}
+
+impl RoundedPoint {
+    /// The box around two of the points.
+    #[inline(always)]
+    pub(crate) fn span_of_two(points: &[Self], [a, b]: [u32; 2]) -> SmallBox {
+        let [a, b] = [points[a as usize], points[b as usize]];
+        SmallBox { min: a.low.min(b.low).to_array(), max: a.high.max(b.high).to_array() }
     }
 }
 
@@ -115,7 +136,7 @@ const POINTS_PER_TASK: usize = 4096;
 /// Up to eight items and their boxes, coordinate by coordinate.
 #[derive(Clone, Debug)]
 #[repr(align(32))]
-pub(super) struct Leaf {
+pub(crate) struct Leaf {
     min: [[f32; LANES]; 3],
     max: [[f32; LANES]; 3],
     labels: [[u32; LANES]; 3],
@@ -126,7 +147,7 @@ pub(super) struct Leaf {
 
 impl Leaf {
     /// A leaf of some items with their labels, without boxes yet.
-    pub(super) fn of(items: impl Iterator<Item = u32>, labels_of: impl Fn(usize) -> [u32; 3]) -> Self {
+    pub(crate) fn of(items: impl Iterator<Item = (u32, [u32; 3])>) -> Self {
         let mut leaf = Self {
             min: [[f32::INFINITY; LANES]; 3],
             max: [[f32::NEG_INFINITY; LANES]; 3],
@@ -134,9 +155,9 @@ impl Leaf {
             items: [NO_ITEM; LANES],
             sharing_within: [0; LANES],
         };
-        for (lane, item) in items.enumerate() {
+        for (lane, (item, labels)) in items.enumerate() {
             leaf.items[lane] = item;
-            for (row, label) in leaf.labels.iter_mut().zip(labels_of(item as usize)) {
+            for (row, label) in leaf.labels.iter_mut().zip(labels) {
                 row[lane] = label;
             }
         }
@@ -145,37 +166,37 @@ impl Leaf {
 
     /// Finds out which of its own items have labels in common.
     #[inline(always)]
-    pub(super) fn compare_labels<S: Simd>(&mut self, simd: S) {
+    pub(crate) fn compare_labels<S: Simd>(&mut self, simd: S) {
         for lane in 0..LANES {
             self.sharing_within[lane] = self.sharing(simd, self, lane) as u8;
         }
     }
 
     /// The items with their lanes.
-    pub(super) fn items(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
+    pub(crate) fn items(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
         let present = self.items.iter().take_while(|&&item| item != NO_ITEM);
         present.enumerate().map(|(lane, &item)| (lane, item as usize))
     }
 
     #[inline(always)]
-    pub(super) fn item(&self, lane: usize) -> u32 {
+    pub(crate) fn item(&self, lane: usize) -> u32 {
         self.items[lane]
     }
 
     #[inline(always)]
-    pub(super) fn lane(&self, lane: usize) -> SmallBox {
+    pub(crate) fn lane(&self, lane: usize) -> SmallBox {
         SmallBox { min: self.min.map(|row| row[lane]), max: self.max.map(|row| row[lane]) }
     }
 
     /// Gives every item a new box and returns the box around all.
     #[inline(always)]
-    pub(super) fn refit(&mut self, box_of: impl Fn(usize) -> SmallBox) -> SmallBox {
+    pub(crate) fn refit(&mut self, box_of: impl Fn(usize) -> SmallBox) -> SmallBox {
         self.refit_lanes(|leaf, lane| box_of(leaf.item(lane) as usize))
     }
 
     /// The same, where labels are points.
     #[inline(always)]
-    pub(super) fn refit_on_points(&mut self, points: &[RoundedPoint]) -> SmallBox {
+    pub(crate) fn refit_on_points(&mut self, points: &[RoundedPoint]) -> SmallBox {
         self.refit_lanes(|leaf, lane| RoundedPoint::span(points, leaf.labels.map(|row| row[lane])))
     }
 
@@ -198,7 +219,7 @@ impl Leaf {
 
     /// One bit for every lane whose box meets a box.
     #[inline(always)]
-    pub(super) fn meeting<S: Simd>(&self, simd: S, bounds: &SmallBox) -> u32 {
+    pub(crate) fn meeting<S: Simd>(&self, simd: S, bounds: &SmallBox) -> u32 {
         let below =
             |axis: usize| f32x8::from_slice(simd, &self.min[axis]).simd_le(f32x8::splat(simd, bounds.max[axis]));
         let above =
@@ -209,23 +230,41 @@ impl Leaf {
 
     /// One bit for every lane that has a label in common with another lane.
     #[inline(always)]
-    pub(super) fn sharing_within(&self, lane: usize) -> u32 {
+    pub(crate) fn sharing_within(&self, lane: usize) -> u32 {
         u32::from(self.sharing_within[lane])
     }
 
     /// One bit for every lane that has a label in common with a lane of another leaf.
     #[inline(always)]
-    pub(super) fn sharing<S: Simd>(&self, simd: S, other: &Self, other_lane: usize) -> u32 {
-        let rows = [0, 1, 2].map(|row| u32x8::from_slice(simd, &self.labels[row]));
-        let labels = [0, 1, 2].map(|row| u32x8::splat(simd, other.labels[row][other_lane]));
-        let with = |label: u32x8<S>| rows[0].simd_eq(label) | rows[1].simd_eq(label) | rows[2].simd_eq(label);
-        (with(labels[0]) | with(labels[1]) | with(labels[2])).to_bitmask() as u32
+    pub(crate) fn sharing<S: Simd>(&self, simd: S, other: &Self, other_lane: usize) -> u32 {
+        self.sharing_of::<S, 3, 3>(simd, other, other_lane)
+    }
+
+    /// The same where items have fewer different labels, the first ones: as many as `OURS` here and `THEIRS` there.
+    #[inline(always)]
+    pub(crate) fn sharing_of<S: Simd, const OURS: usize, const THEIRS: usize>(
+        &self,
+        simd: S,
+        other: &Self,
+        other_lane: usize,
+    ) -> u32 {
+        let meets = |row: usize, label: usize| {
+            let label = u32x8::splat(simd, other.labels[label][other_lane]);
+            u32x8::from_slice(simd, &self.labels[row]).simd_eq(label)
+        };
+        let mut shared = meets(0, 0);
+        for label in 0..THEIRS {
+            for row in usize::from(label == 0)..OURS {
+                shared |= meets(row, label);
+            }
+        }
+        shared.to_bitmask() as u32
     }
 }
 
 /// The lanes of a mask, from the lowest.
 #[inline(always)]
-pub(super) fn lanes_of(mut mask: u32) -> impl Iterator<Item = usize> {
+pub(crate) fn lanes_of(mut mask: u32) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let lane = mask.trailing_zeros() as usize;
         mask &= mask.wrapping_sub(1);

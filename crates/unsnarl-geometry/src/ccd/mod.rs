@@ -18,12 +18,15 @@
 mod advance;
 pub mod candidates;
 mod coplanarity;
+pub mod element_tree;
 pub mod exact;
 mod hull;
+mod packs;
 #[cfg(test)]
 mod tests;
 
-pub use candidates::{ElementPair, Motion, Ownership, SweptBoxes};
+pub use candidates::{ElementPair, Motion};
+pub use element_tree::{ElementTree, Ownership};
 
 use crate::distance;
 use crate::math::DVec3;

@@ -211,9 +211,19 @@ impl Cache {
         Ok(CacheMesh { triangles, panels })
     }
 
-    /// Writes the state at a frame.
-    pub fn write_frame(&self, frame: u32, model: &Model, state: &State) -> Result<(), CacheError> {
-        write_atomically(&self.frame_path(frame), &encode_state(model, state).encode())?;
+    /// Writes the state at a frame, and where its cloth is shown if that is not where it is.
+    pub fn write_frame(
+        &self,
+        frame: u32,
+        model: &Model,
+        state: &State,
+        shown: Option<&[DVec3]>,
+    ) -> Result<(), CacheError> {
+        let mut container = encode_state(model, state);
+        if let Some(shown) = shown {
+            container.push_reals("shown", shown.iter().map(DVec3::to_array));
+        }
+        write_atomically(&self.frame_path(frame), &container.encode())?;
         Ok(())
     }
 
@@ -246,13 +256,14 @@ impl Cache {
         if fits { Ok(state) } else { Err(file(&path, "belongs to other cloth than the scene's")) }
     }
 
-    /// Time and positions at a frame.
+    /// Time at a frame, and the positions to show.
     pub fn read_positions(&self, frame: u32) -> Result<(f64, Vec<DVec3>), CacheError> {
         let path = self.frame_path(frame);
         let container = read_container(&path)?;
         let wrong = |error: ContainerError| file(&path, error.to_string());
         let clock: Vec<[f64; 2]> = container.reals("clock").map_err(wrong)?;
-        let positions = points(&container, "positions").map_err(wrong)?;
+        let name = if container.has("shown") { "shown" } else { "positions" };
+        let positions = points(&container, name).map_err(wrong)?;
         if positions.len() != self.info.vertices {
             return Err(file(&path, format!("{} vertices; cache.json says {}", positions.len(), self.info.vertices)));
         }

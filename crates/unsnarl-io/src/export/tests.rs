@@ -26,7 +26,7 @@ fn falling(folder: &Path) -> (Cache, Vec<DVec3>) {
         for point in &mut state.positions {
             point.y -= 0.1 * f64::from(frame);
         }
-        cache.write_frame(frame, &scene.world.model, &state).unwrap();
+        cache.write_frame(frame, &scene.world.model, &state, None).unwrap();
     }
     (cache, scene.state.positions)
 }

@@ -4,13 +4,13 @@
 //! Departs: a clip is sampled 60 times a second, and vertices go straight between samples.
 
 use super::build::{Place, Problem, keyframes, read_options, turn};
-use super::format::{BodyTable, SequenceTable};
+use super::format::{BodyTable, CollideChoice, SequenceTable};
 use crate::mesh::{self, MeshMotion, ReadOptions};
 use std::path::Path;
+use unsnarl::bodies::Body;
 use unsnarl::bodies::keyframes::{Keyframe, Keyframes};
 use unsnarl::bodies::moving_mesh::{MeshKey, MovingMesh};
 use unsnarl::bodies::shape::Shape;
-use unsnarl::bodies::{Body, Form};
 use unsnarl_geometry::{DVec3, TriMesh};
 
 /// Samples of a clip per second.
@@ -37,6 +37,9 @@ pub(super) fn body(table: &BodyTable, index: usize, folder: &Path, place: &Place
     };
     let name = table.name.clone().unwrap_or_else(|| format!("body {index}"));
     if let Some(&shape) = solids.first() {
+        if table.collide == CollideChoice::LevelSet {
+            return place.at("collide").fail("level-set is for meshes; other solids know their distance");
+        }
         return Ok(Body::solid(name, shape, motion, table.friction));
     }
     let options = read_options(table.units.as_deref(), place)?;
@@ -45,7 +48,14 @@ pub(super) fn body(table: &BodyTable, index: usize, folder: &Path, place: &Place
         (None, Some(sequence)) => sequence_body(sequence, folder, &options, motion, &place.at("sequence"))?,
         (None, None) => return place.fail("expected a mesh"),
     };
-    Ok(Body { name, form: Form::Mesh(moving), friction: table.friction, thickness: table.thickness })
+    let body = Body::mesh(name, moving, table.friction, table.thickness);
+    match table.collide {
+        CollideChoice::Triangles => Ok(body),
+        CollideChoice::LevelSet => {
+            let spacing = table.spacing.map(|spacing| place.at("spacing").positive(spacing)).transpose()?;
+            body.with_level_set(spacing).or_else(|error| place.at("collide").fail(error.to_string()))
+        }
+    }
 }
 
 fn solids(table: &BodyTable, place: &Place) -> Result<Vec<Shape>, Problem> {

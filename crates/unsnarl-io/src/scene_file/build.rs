@@ -158,7 +158,9 @@ fn check_settings(file: &SceneFile, root: &Place) -> Result<(), Problem> {
 fn check_collision(file: &SceneFile, place: &Place) -> Result<(), Problem> {
     let settings = &file.collision;
     place.at("separation").positive(settings.separation)?;
-    for (key, value) in [("stiffness", settings.stiffness), ("recovery", settings.recovery)] {
+    let numbers =
+        [("stiffness", settings.stiffness), ("recovery", settings.recovery), ("tip-radius", settings.tip_radius)];
+    for (key, value) in numbers {
         place.at(key).not_negative(value)?;
     }
     Ok(())

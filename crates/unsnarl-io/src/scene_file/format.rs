@@ -256,6 +256,11 @@ pub struct BodyTable {
     pub sequence: Option<SequenceTable>,
     /// Length unit of the mesh files: mm, cm, dm or m.
     pub units: Option<String>,
+    /// How cloth feels a mesh: by its triangles, or by a level set of its inside as well.
+    pub collide: CollideChoice,
+    /// Distance between the samples of the level set, metres; by default the longest side of the mesh over 160.
+    #[schemars(range(min = 0.0))]
+    pub spacing: Option<f64>,
     /// Distance that a mesh asks for, metres; cloth keeps the mean of this and its own thickness.
     #[schemars(range(min = 0.0))]
     pub thickness: f64,
@@ -285,6 +290,8 @@ impl Default for BodyTable {
             clip_speed: 1.0,
             sequence: None,
             units: None,
+            collide: CollideChoice::default(),
+            spacing: None,
             thickness: 0.001,
             position: [0.0; 3],
             rotation: [0.0; 3],
@@ -292,6 +299,17 @@ impl Default for BodyTable {
             friction: 0.5,
         }
     }
+}
+
+/// How cloth feels a mesh.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CollideChoice {
+    /// By its triangles alone: for thin and open meshes.
+    #[default]
+    Triangles,
+    /// Vertices are first kept out of the inside by its distance; then the triangles prove the step. For closed meshes.
+    LevelSet,
 }
 
 /// Mesh files that follow each other, all with the same triangles.

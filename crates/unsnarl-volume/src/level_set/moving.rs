@@ -125,6 +125,24 @@ impl DeformingBody {
         Ok(Self { keys })
     }
 
+    /// From a mesh that a step moves: its shape at the end, and the velocities that led there. It is the same at all times.
+    pub fn over_step(
+        triangles: &[[u32; 3]],
+        [start, end]: &[Vec<DVec3>; 2],
+        step: f64,
+        settings: &MeshSettings,
+    ) -> Result<Self, DeformingError> {
+        if start.len() != end.len() || end.is_empty() {
+            return Err(DeformingError::VertexCount { key: 1, found: end.len(), expected: start.len().max(1) });
+        }
+        let mesh = TriMesh { positions: end.clone(), triangles: triangles.to_vec() };
+        let shape = LevelSet::from_mesh(&mesh, settings).map_err(|source| DeformingError::Mesh { key: 1, source })?;
+        let velocities: Vec<DVec3> = start.iter().zip(end).map(|(&from, &to)| (to - from) / step).collect();
+        let samples = from_mesh::extend(&mesh, settings, &shape, &velocities);
+        let key = Key { time: 0.0, velocity: VelocityBand { samples, frame: shape.frame() }, shape };
+        Ok(Self { keys: vec![key] })
+    }
+
     /// Distance, gradient and velocity at a point and a time; before the first key and after the last, those of the key.
     pub fn at(&self, point: DVec3, time: f64) -> BodyPoint {
         let after = self.keys.partition_point(|key| key.time <= time);

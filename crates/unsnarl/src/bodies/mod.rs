@@ -1,18 +1,20 @@
 //! Where obstacles go: solids on keyframes and meshes that move, placed at the times of a step.
 //!
-//! Every body has a surface of triangles, which contact treats as cloth of infinite mass. Solids are also felt by single
-//! cloth vertices, before contact: [`presses`] finds those that would enter and gives dynamics planes to hold them on, so
+//! Every body has a surface of triangles, which contact treats as cloth of infinite mass. Solids, and closed meshes with a
+//! [`Volume`], are also felt by single cloth vertices, before contact: [`presses`] finds those that would enter and gives dynamics planes to hold them on, so
 //! that cloth hangs on them; [`keep_out`] puts a vertex that would end inside back on the surface, takes the velocity into it, and rubs by
 //! Coulomb's law. (Bridson 2003, 2.1, for cloth nodes against thick, smooth objects)
 //!
-//! Guarantees: after [`keep_out`] no vertex that may move is inside a solid by more than rounding, unless two solids squeeze
-//! it. Positions of bodies depend on time alone, so a simulation that goes on meets them where they were.
+//! Guarantees: after [`keep_out`] no vertex that may move is inside a solid by more than rounding (a level set: by more than
+//! its distance is wrong), unless two solids squeeze it. Positions of bodies depend on time alone, so a simulation that goes on meets them where they were.
 //! Does not: stop cloth from being squeezed where bodies cross each other.
 
 pub mod keyframes;
 pub mod moving_mesh;
 pub mod shape;
 mod tessellate;
+mod tips;
+pub mod volume;
 
 use crate::dynamics::{Guidance, Hold};
 use crate::geometry::{DVec3, TriMesh, VertexId};
@@ -21,6 +23,8 @@ use keyframes::{Keyframes, Placement};
 use moving_mesh::MovingMesh;
 use rayon::prelude::*;
 use shape::Shape;
+use tips::{Balls, Tip};
+use volume::{Instant, Volume, VolumeError};
 
 /// Something that cloth cannot pass and does not move.
 #[derive(Clone, Debug)]
@@ -33,6 +37,8 @@ pub struct Body {
     pub friction: f64,
     /// Distance that its surface asks for, metres; cloth keeps the mean of this and its own thickness.
     pub thickness: f64,
+    /// The inside of a mesh that cloth feels by its distance too; others are felt by their triangles alone.
+    pub volume: Option<Volume>,
 }
 
 /// What a body is.
@@ -52,7 +58,33 @@ pub enum Form {
 impl Body {
     /// A solid on rails. Its surface asks for no distance of its own.
     pub fn solid(name: impl Into<String>, shape: Shape, motion: Keyframes, friction: f64) -> Self {
-        Self { name: name.into(), form: Form::Solid { shape, motion }, friction, thickness: 0.0 }
+        Self { name: name.into(), form: Form::Solid { shape, motion }, friction, thickness: 0.0, volume: None }
+    }
+
+    /// A mesh that is felt by its triangles.
+    pub fn mesh(name: impl Into<String>, mesh: MovingMesh, friction: f64, thickness: f64) -> Self {
+        Self { name: name.into(), form: Form::Mesh(mesh), friction, thickness, volume: None }
+    }
+
+    /// The same body, felt by its distance too if it is a mesh; samples lie at a spacing, metres, that depends on its size by
+    /// default.
+    pub fn with_level_set(mut self, spacing: Option<f64>) -> Result<Self, VolumeError> {
+        if let Form::Mesh(mesh) = &self.form {
+            self.volume = Some(Volume::of(mesh, spacing)?);
+        }
+        Ok(self)
+    }
+
+    /// What single vertices feel of it at the end of a step, if anything.
+    fn place(&self, time: f64, step: f64) -> Option<Obstacle<'_>> {
+        let solid = match &self.form {
+            Form::Solid { shape, motion } => Solid::Analytic(shape, motion.placement(time + step, step)),
+            Form::Mesh(mesh) => {
+                let instant = self.volume.as_ref()?.at(mesh, time + step, step)?;
+                Solid::LevelSet(instant, mesh.motion().placement(time + step, step))
+            }
+        };
+        Some(Obstacle { solid, friction: self.friction, thickness: self.thickness })
     }
 
     /// The surface in the body's own space, with edges of about a length, metres, where it is curved.
@@ -68,12 +100,37 @@ impl Body {
 #[derive(Clone, Debug, Default)]
 pub struct Surfaces {
     meshes: Vec<TriMesh>,
+    /// The sharp tips of every mesh body.
+    tips: Vec<Vec<Tip>>,
+    /// Length of an edge of the cloth, metres.
+    edge: f64,
 }
 
 impl Surfaces {
     /// Cuts the surfaces into triangles; curved solids get edges of about a length, metres.
     pub fn new(bodies: &[Body], edge: f64) -> Self {
-        Self { meshes: bodies.iter().map(|body| body.own_surface(edge)).collect() }
+        let meshes: Vec<TriMesh> = bodies.iter().map(|body| body.own_surface(edge)).collect();
+        let tips = |(body, mesh): (&Body, &TriMesh)| match body.form {
+            Form::Mesh(_) => tips::find(mesh),
+            Form::Solid { .. } => Vec::new(),
+        };
+        let tips = bodies.iter().zip(&meshes).map(tips).collect();
+        Self { meshes, tips, edge }
+    }
+
+    /// What single vertices feel of the sharp tips of meshes at the end of a step: balls of a radius in edges of the cloth.
+    pub fn place_tips(&self, bodies: &[Body], time: f64, step: f64, radius: f64) -> Vec<Obstacle<'static>> {
+        if radius <= 0.0 {
+            return Vec::new();
+        }
+        let sharp = bodies.iter().zip(&self.tips).filter(|(_, tips)| !tips.is_empty());
+        let placed = sharp.filter_map(|(body, tips)| {
+            let Form::Mesh(mesh) = &body.form else { return None };
+            let (start, end) = (mesh.positions_at(time), mesh.positions_at(time + step));
+            let solid = Solid::Tips(Balls::moved(tips, [&start, &end], step, radius * self.edge));
+            Some(Obstacle { solid, friction: body.friction, thickness: body.thickness })
+        });
+        placed.collect()
     }
 
     /// One mesh per body: its triangles, and its vertices in the body's own space.
@@ -97,12 +154,20 @@ impl Surfaces {
     }
 }
 
-/// A solid at the end of a step, with its velocity over the step.
-#[derive(Clone, Copy, Debug)]
+/// Something solid at the end of a step, with its velocity over the step.
+#[derive(Clone, Debug)]
 pub struct Obstacle<'a> {
-    shape: &'a Shape,
+    solid: Solid<'a>,
     friction: f64,
-    placement: Placement,
+    thickness: f64,
+}
+
+/// How distances to an obstacle are found.
+#[derive(Clone, Debug)]
+enum Solid<'a> {
+    Analytic(&'a Shape, Placement),
+    LevelSet(Instant<'a>, Placement),
+    Tips(Balls),
 }
 
 /// Cloth that a step has moved.
@@ -120,11 +185,28 @@ pub struct Moved<'a> {
 
 /// Where the solids are at the end of a step.
 pub fn place(bodies: &[Body], time: f64, step: f64) -> Vec<Obstacle<'_>> {
-    let solids = bodies.iter().filter_map(|body| match &body.form {
-        Form::Solid { shape, motion } => Some((shape, motion.placement(time + step, step), body.friction)),
-        Form::Mesh(_) => None,
-    });
-    solids.map(|(shape, placement, friction)| Obstacle { shape, friction, placement }).collect()
+    bodies.iter().filter_map(|body| body.place(time, step)).collect()
+}
+
+/// Everything with an inside at a time, closed meshes that are felt by their triangles alone included. Velocities are those of a
+/// step before.
+pub fn place_insides(bodies: &[Body], time: f64, step: f64) -> Vec<Obstacle<'_>> {
+    let mut obstacles = Vec::new();
+    for body in bodies {
+        match &body.form {
+            Form::Mesh(mesh) if body.volume.is_none() => {
+                let instant = Volume::of(mesh, None).ok().and_then(|volume| volume.in_world(mesh, time, step));
+                let placement = mesh.motion().placement(time, step);
+                obstacles.extend(instant.map(|instant| Obstacle {
+                    solid: Solid::LevelSet(instant, placement),
+                    friction: body.friction,
+                    thickness: body.thickness,
+                }));
+            }
+            _ => obstacles.extend(body.place(time - step, step)),
+        }
+    }
+    obstacles
 }
 
 /// A vertex that would enter a solid if nothing held it.
@@ -173,8 +255,12 @@ pub fn presses(
             let fabric = model.fabric(triangle);
             obstacles.iter().find_map(|obstacle| {
                 let (distance, normal) = obstacle.distance(end[at]);
-                let carried = obstacle.placement.velocity_at(end[at]) * step;
-                let depth = obstacle.standoff(start[at] + carried, 0.5 * fabric.thickness) - distance;
+                let margin = obstacle.margin(fabric.thickness);
+                if distance >= margin {
+                    return None;
+                }
+                let carried = obstacle.velocity_at(end[at]) * step;
+                let depth = obstacle.standoff(start[at] + carried, margin) - distance;
                 let pressed = depth.min(-(end[at] - start[at] - carried).dot(normal));
                 (depth > 0.0 && pressed > 0.0).then(|| Press {
                     vertex,
@@ -228,7 +314,8 @@ pub fn keep_out(obstacles: &[Obstacle<'_>], model: &Model, guidance: &Guidance, 
             let fabric = model.fabric(triangle);
             let mut hits = 0;
             for obstacle in obstacles {
-                let touch = Touch { margin: 0.5 * fabric.thickness, friction: fabric.friction, step };
+                let margin = obstacle.margin(fabric.thickness);
+                let touch = Touch { margin, friction: fabric.friction, step };
                 hits += usize::from(obstacle.push_out(touch, start[vertex], position, velocity));
             }
             hits
@@ -249,8 +336,30 @@ struct Touch {
 impl Obstacle<'_> {
     /// The signed distance from a point to the solid and the direction away from it.
     pub fn distance(&self, point: DVec3) -> (f64, DVec3) {
-        let (distance, normal) = self.shape.distance(self.placement.to_body(point));
-        (distance, self.placement.rotation * normal)
+        let placed = |placement: &Placement, (distance, normal): (f64, DVec3)| (distance, placement.rotation * normal);
+        match &self.solid {
+            Solid::Analytic(shape, at) => placed(at, shape.distance(at.to_body(point))),
+            Solid::LevelSet(Instant::Rigid(shape), at) => placed(at, volume::distance(shape, at.to_body(point))),
+            Solid::Tips(tips) => tips.distance(point),
+            Solid::LevelSet(Instant::Deforming(body), _) => {
+                let at = body.at(point, 0.0);
+                (at.value, at.gradient.try_normalize().unwrap_or(DVec3::Y))
+            }
+        }
+    }
+
+    /// The velocity of the solid at a point, m/s; of a deforming one, that of its surface nearest to the point.
+    fn velocity_at(&self, point: DVec3) -> DVec3 {
+        match &self.solid {
+            Solid::Tips(tips) => tips.velocity_at(point),
+            Solid::LevelSet(Instant::Deforming(body), _) => body.at(point, 0.0).velocity,
+            Solid::Analytic(_, placement) | Solid::LevelSet(_, placement) => placement.velocity_at(point),
+        }
+    }
+
+    /// The distance that the middle of a cloth of some thickness keeps.
+    pub(crate) fn margin(&self, thickness: f64) -> f64 {
+        0.5 * (thickness + self.thickness)
     }
 
     /// The distance that a vertex has to keep: the margin, or, if it starts nearer, a little more than it has. Other cloth may press it
@@ -265,7 +374,7 @@ impl Obstacle<'_> {
         if distance >= touch.margin {
             return false;
         }
-        let carried = self.placement.velocity_at(*position);
+        let carried = self.velocity_at(*position);
         let depth = self.standoff(start + carried * touch.step, touch.margin) - distance;
         if depth <= 0.0 {
             return false;

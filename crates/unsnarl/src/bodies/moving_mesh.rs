@@ -76,6 +76,21 @@ impl MovingMesh {
         &self.triangles
     }
 
+    /// Its vertices at the first key, before the motion moves them.
+    pub fn own_positions(&self) -> &[DVec3] {
+        &self.keys[0].positions
+    }
+
+    /// The motion of the whole.
+    pub fn motion(&self) -> &Keyframes {
+        &self.motion
+    }
+
+    /// Whether only the motion moves it.
+    pub fn keeps_shape(&self) -> bool {
+        self.keys.len() == 1
+    }
+
     /// Where its vertices are at a time.
     pub fn positions_at(&self, time: f64) -> Vec<DVec3> {
         let (origin, rotation) = self.motion.at(time);

@@ -9,9 +9,8 @@ use super::report::ContactReport;
 use super::rules::Rule;
 use super::settings::ContactSettings;
 use super::{ContactInput, Path, Workspace};
-use crate::geometry::ccd::{self, ElementPair, Motion, SweptBoxes, candidates};
+use crate::geometry::ccd::{self, ElementPair, Motion};
 use crate::geometry::{DVec3, Stencil, TriangleId, VertexId};
-use rayon::prelude::*;
 
 /// A pair that would come too near.
 #[derive(Clone, Copy, Debug)]
@@ -52,38 +51,21 @@ pub(super) fn collisions(
     workspace: &mut Workspace,
     report: &mut ContactReport,
 ) -> Vec<Collision> {
-    let (topology, ownership) = (input.mesh.topology(), input.mesh.ownership());
+    let topology = input.mesh.topology();
     let motion = path.motion();
     let margin = 0.5 * settings.separation.max(input.rules.largest_separation());
-    let boxes = SweptBoxes::new(topology, motion, margin);
-    let tree = workspace.fitted(&boxes);
+    let tree = workspace.fitted(input.mesh, motion, margin);
     let examine = |pair: ElementPair, out: &mut Vec<Finding>| {
         if is_of_interest(input, pair, moved) {
             out.push(examine_pair(input, settings, motion, pair));
         }
     };
     let findings = match moved {
-        Moved::All => candidates::for_candidates(tree, topology, ownership, &boxes, examine),
+        Moved::All => tree.candidates(examine),
         Moved::Marked(marked) => {
-            let is_marked = |corners: &[VertexId; 3]| corners.iter().any(|corner| marked[corner.index()]);
-            let active: Vec<bool> = topology.triangles().iter().map(is_marked).collect();
-            let lists: Vec<Vec<Finding>> = (0..active.len())
-                .into_par_iter()
-                .filter(|&triangle| active[triangle])
-                .map(|triangle| {
-                    let mut out = Vec::new();
-                    tree.query(&boxes.triangles()[triangle], |other| {
-                        // Two active triangles are met from the smaller one.
-                        if other == triangle || (active[other] && other < triangle) {
-                            return;
-                        }
-                        let (a, b) = (TriangleId::new(triangle), TriangleId::new(other));
-                        boxes.for_each_pair(topology, ownership, a, b, |pair| examine(pair, &mut out));
-                    });
-                    out
-                })
-                .collect();
-            lists.into_iter().flatten().collect()
+            let has_moved =
+                |triangle: TriangleId| topology.triangle(triangle).iter().any(|corner| marked[corner.index()]);
+            tree.candidates_of(has_moved, examine)
         }
     };
     report.tested_pairs += findings.len();

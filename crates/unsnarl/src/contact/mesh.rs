@@ -1,4 +1,4 @@
-//! The mesh of contact: connectivity, who owns which element, and which vertices are near each other at rest.
+//! The mesh of contact: connectivity, and which vertices are near each other at rest.
 //!
 //! On a fine mesh with thick cloth, neighbours lie within thickness even when nothing is folded. Repulsion would push
 //! them apart for ever, so pairs that are joined by a short path along the cloth get a thickness below that path.
@@ -35,6 +35,7 @@ impl ContactMesh {
         &self.topology
     }
 
+    /// Which triangle owns which element.
     pub(super) fn ownership(&self) -> &Ownership {
         &self.ownership
     }

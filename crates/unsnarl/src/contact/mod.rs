@@ -33,11 +33,10 @@ pub use proximity::{Proximity, find_proximities};
 pub use report::ContactReport;
 pub use rules::{OrdinaryRules, PairRules, Rule};
 pub use scene::{ContactScene, ObstacleMesh, Proposal};
-pub use settings::{CollisionMethod, ContactSettings, ZoneMotion};
+pub use settings::{CollisionMethod, ContactSettings, FinalFrameChoice, ZoneMotion};
 
 use crate::dynamics::Support;
-use crate::geometry::bvh::Bvh;
-use crate::geometry::ccd::{ElementPair, Motion, SweptBoxes};
+use crate::geometry::ccd::{ElementPair, ElementTree, Motion};
 use crate::geometry::{DVec3, VertexId};
 use response::Contact;
 use std::collections::BTreeMap;
@@ -81,7 +80,7 @@ pub struct Resolved {
 /// Memory that is kept between steps: the tree. Dropping it changes no result.
 #[derive(Clone, Debug, Default)]
 pub struct Workspace {
-    tree: Option<Bvh>,
+    tree: Option<ElementTree>,
     refits: u32,
 }
 
@@ -89,19 +88,19 @@ pub struct Workspace {
 const REFITS_PER_BUILD: u32 = 200;
 
 impl Workspace {
-    /// The tree over all triangles, fitted to the boxes of a motion.
-    fn fitted(&mut self, boxes: &SweptBoxes) -> &Bvh {
-        let boxes = boxes.triangles();
+    /// The tree over all elements, fitted to a motion and grown by a margin.
+    fn fitted(&mut self, mesh: &ContactMesh, motion: Motion, margin: f64) -> &ElementTree {
+        let topology = mesh.topology();
         let usable = self.refits < REFITS_PER_BUILD;
         let tree = match self.tree.take() {
-            Some(mut tree) if usable && tree.item_count() == boxes.len() => {
-                tree.refit(|triangle| boxes[triangle]);
+            Some(mut tree) if usable && tree.triangle_count() == topology.triangle_count() => {
+                tree.refit(motion, margin);
                 self.refits += 1;
                 tree
             }
             _ => {
                 self.refits = 0;
-                Bvh::build(boxes)
+                ElementTree::build(topology, mesh.ownership(), motion, margin)
             }
         };
         self.tree.insert(tree)

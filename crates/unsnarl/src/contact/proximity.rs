@@ -7,7 +7,7 @@
 
 use super::rules::Rule;
 use super::{ContactInput, Workspace};
-use crate::geometry::ccd::{self, ElementPair, Motion, SweptBoxes, candidates};
+use crate::geometry::ccd::{self, ElementPair, Motion};
 use crate::geometry::{DVec3, Stencil, VertexId};
 
 /// Two elements within thickness.
@@ -30,12 +30,8 @@ pub fn find_proximities(input: &ContactInput, workspace: &mut Workspace) -> Vec<
     let motion = Motion::at_rest(input.start);
     let thickest =
         input.thickness.iter().fold(input.rules.largest_separation(), |most, &thickness| most.max(thickness));
-    let (topology, ownership) = (input.mesh.topology(), input.mesh.ownership());
-    let boxes = SweptBoxes::new(topology, motion, 0.5 * thickest);
-    let tree = workspace.fitted(&boxes);
-    let mut found = candidates::for_candidates(tree, topology, ownership, &boxes, |pair, out| {
-        out.extend(proximity(input, pair));
-    });
+    let tree = workspace.fitted(input.mesh, motion, 0.5 * thickest);
+    let mut found = tree.candidates(|pair, out| out.extend(proximity(input, pair)));
     found.sort_unstable_by_key(|proximity| proximity.pair);
     found
 }

@@ -24,6 +24,11 @@ pub struct ContactSettings {
     pub zones: ZoneMotion,
     /// Rounds of growing impact zones before the last resort.
     pub zone_rounds: u32,
+    /// Radius of the ball that vertices feel in place of a sharp tip of a mesh body, in edges of the cloth. Larger: cloth slides
+    /// off more easily, and stands off from the tip's sides. 0: tips are sharp, and cloth may snag.
+    pub tip_radius: f64,
+    /// What is shown where cloth is inside a body at the end of a frame.
+    pub final_frame: FinalFrameChoice,
 }
 
 impl Default for ContactSettings {
@@ -37,6 +42,8 @@ impl Default for ContactSettings {
             impulse_rounds: 12,
             zones: ZoneMotion::Affine,
             zone_rounds: 60,
+            tip_radius: 1.0,
+            final_frame: FinalFrameChoice::MapOut,
         }
     }
 }
@@ -49,6 +56,16 @@ pub enum CollisionMethod {
     Pipeline,
     /// Only single vertices from solids; cloth passes through cloth and through meshes.
     Solids,
+}
+
+/// What is shown where cloth is inside a body at the end of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum FinalFrameChoice {
+    /// Cloth is shown outside, deep wrinkles nearer to the body than shallow ones. The simulation goes on from where it was.
+    MapOut,
+    /// Cloth is shown where it is.
+    AsSimulated,
 }
 
 /// How impact zones move.

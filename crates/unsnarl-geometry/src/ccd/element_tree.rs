@@ -1,0 +1,307 @@
+//! One tree for all elements of a mesh: it finds the vertices and triangles, and the edges, whose swept boxes meet.
+//!
+//! The tree is over triangles. Each leaf of eight also has the vertices and edges that its triangles own, in packs whose
+//! boxes are tested together (`packs.rs`). Each vertex and each edge is owned by one triangle, so that a pair is met
+//! exactly once: at the leaves of its owners. (Bridson 2003, 2.4; the packs are ours.)
+//!
+//! Guarantees: every pair without a common vertex whose boxes, grown by the margin, meet is listed once, in an order that
+//! depends on the tree alone. Boxes are rounded outwards to single precision, so a few pairs more are listed.
+//! Does not: see vertices that no triangle has.
+
+use super::candidates::{ElementPair, Motion};
+use super::packs::{self, EdgePack, Packs, edge_lanes_of};
+use crate::bvh::overlap::{LeafVisitor, joined};
+use crate::bvh::small_box::{Leaf, RoundedPoint, lanes_of};
+use crate::bvh::{Bvh, Groups, near_origin};
+use crate::ids::{EdgeId, TriangleId, VertexId};
+use crate::topology::Topology;
+use fearless_simd::prelude::*;
+
+/// A tree over the triangles of a mesh that also holds its vertices and edges, fitted to a motion.
+#[derive(Clone, Debug)]
+pub struct ElementTree {
+    triangles: Bvh,
+    vertices: Packs<Leaf>,
+    edges: Packs<EdgePack>,
+}
+
+impl ElementTree {
+    /// Builds a tree for the boxes that all elements sweep, grown by a margin.
+    pub fn build(topology: &Topology, ownership: &Ownership, motion: Motion, margin: f64) -> Self {
+        let origin = near_origin(motion.start.first().copied());
+        let points = RoundedPoint::all_swept(motion.start, motion.end, margin, origin);
+        let corners = |item: usize| topology.triangles()[item].map(|vertex| vertex.index() as u32);
+        let triangles = Bvh::build_on_rounded(&points, origin, topology.triangle_count(), corners);
+        let leaves = triangles.leaves().0;
+        let mut vertices: Packs<Leaf> = Packs::of(leaves, |item, owned| {
+            let vertices = topology.triangles()[item];
+            let of_owned = |corner: usize| (vertices[corner].0, [vertices[corner].0; 3]);
+            owned.extend(ownership.corners(item).map(of_owned));
+        });
+        let mut edges: Packs<EdgePack> = Packs::of(leaves, |item, owned| {
+            let edges = topology.triangle_edges(TriangleId::new(item));
+            owned.extend(ownership.sides(item).map(|side| {
+                let [a, b] = topology.edge(edges[side]);
+                (edges[side].0, [a.0, b.0, b.0])
+            }));
+        });
+        rayon::join(|| vertices.refit(&points), || edges.refit(&points));
+        Self { triangles, vertices, edges }
+    }
+
+    /// Number of triangles.
+    pub fn triangle_count(&self) -> usize {
+        self.triangles.item_count()
+    }
+
+    /// Fits it to another motion or margin of the same mesh, in linear time.
+    pub fn refit(&mut self, motion: Motion, margin: f64) {
+        let origin = near_origin(motion.start.first().copied());
+        let points = RoundedPoint::all_swept(motion.start, motion.end, margin, origin);
+        self.triangles.refit_on_rounded(&points, origin);
+        rayon::join(|| self.vertices.refit(&points), || self.edges.refit(&points));
+    }
+
+    /// Every pair whose boxes meet; what `keep` makes of each is gathered in tree order.
+    pub fn candidates<R: Send>(&self, keep: impl Fn(ElementPair, &mut Vec<R>) + Sync) -> Vec<R> {
+        joined(self.candidate_lists(&Groups::default(), keep))
+    }
+
+    /// As [`ElementTree::candidates`], but only pairs that have an active triangle: a pair is listed if the triangle, or
+    /// all triangles of an edge or a vertex of it, are active. A few others may be listed too.
+    pub fn candidates_of<R: Send>(
+        &self,
+        is_active: impl Fn(TriangleId) -> bool,
+        keep: impl Fn(ElementPair, &mut Vec<R>) + Sync,
+    ) -> Vec<R> {
+        let at_rest = 0;
+        let group = |triangle: usize| if is_active(TriangleId::new(triangle)) { Groups::NONE } else { at_rest };
+        joined(self.candidate_lists(&self.triangles.groups(group), keep))
+    }
+
+    /// As [`ElementTree::candidates`], in lists to be read one after the other, passing over subtrees of one group.
+    pub fn candidate_lists<R: Send>(
+        &self,
+        groups: &Groups,
+        keep: impl Fn(ElementPair, &mut Vec<R>) + Sync,
+    ) -> Vec<Vec<R>> {
+        let visitor = || Pairs { tree: self, keep: &keep, out: Vec::new() };
+        self.triangles.traverse(groups, visitor, |pairs| pairs.out)
+    }
+}
+
+/// Which corners and sides each triangle of a mesh owns: every vertex and edge of a triangle belongs to one.
+#[derive(Clone, Debug)]
+pub struct Ownership {
+    /// A bit for each corner, then one for each side.
+    bits: Vec<u8>,
+}
+
+impl Ownership {
+    /// Shares elements out so that leaves of a tree own about as many.
+    pub fn new(topology: &Topology) -> Self {
+        let owner = |triangles: &[TriangleId], element: usize| triangles[element % triangles.len()];
+        let bits = (0..topology.triangle_count()).map(TriangleId::new).map(|triangle| {
+            let corners = topology.triangle(triangle);
+            let corners = corners.map(|vertex| owner(topology.vertex_triangles(vertex), vertex.index()) == triangle);
+            let sides = topology.triangle_edges(triangle);
+            let sides = sides.map(|edge| owner(topology.edge_triangles(edge), edge.index()) == triangle);
+            let owned = corners.into_iter().chain(sides);
+            owned.enumerate().fold(0, |bits, (at, is_owned)| bits | u8::from(is_owned) << at)
+        });
+        Self { bits: bits.collect() }
+    }
+
+    fn corners(&self, triangle: usize) -> impl Iterator<Item = usize> + use<> {
+        let bits = self.bits[triangle];
+        (0..3).filter(move |corner| bits >> corner & 1 == 1)
+    }
+
+    fn sides(&self, triangle: usize) -> impl Iterator<Item = usize> + use<> {
+        let bits = self.bits[triangle] >> 3;
+        (0..3).filter(move |side| bits >> side & 1 == 1)
+    }
+}
+
+/// Gathers what the caller makes of pairs.
+struct Pairs<'a, R, F> {
+    tree: &'a ElementTree,
+    keep: &'a F,
+    out: Vec<R>,
+}
+
+impl<R, F: Fn(ElementPair, &mut Vec<R>)> Pairs<'_, R, F> {
+    #[inline(always)]
+    fn keep_edges(&mut self, a: u32, b: u32) {
+        let (first, second) = (EdgeId::new(a.min(b) as usize), EdgeId::new(a.max(b) as usize));
+        (self.keep)(ElementPair::EdgeEdge(first, second), &mut self.out);
+    }
+
+    /// The edges of one pack against those of another.
+    #[inline(always)]
+    fn edges_of_packs<S: Simd>(&mut self, simd: S, left: usize, right: usize) {
+        let (ours, _) = self.tree.edges.get(left);
+        let (theirs, their_bounds) = self.tree.edges.get(right);
+        for lane in edge_lanes_of(ours.meeting(simd, their_bounds)) {
+            let met = theirs.meeting(simd, &ours.lane(lane));
+            if met == 0 {
+                continue;
+            }
+            for other in edge_lanes_of(met & !theirs.sharing(simd, ours, lane)) {
+                self.keep_edges(ours.edge(lane), theirs.edge(other));
+            }
+        }
+    }
+
+    /// The edges of one pack against each other.
+    #[inline(always)]
+    fn edges_of_pack<S: Simd>(&mut self, simd: S, pack: usize) {
+        let (pack, _) = self.tree.edges.get(pack);
+        for lane in 0..packs::EDGE_LANES - 1 {
+            let strangers = 0xfffe << lane & !pack.sharing_within(lane);
+            if strangers & 0xffff == 0 {
+                continue;
+            }
+            for other in edge_lanes_of(pack.meeting(simd, &pack.lane(lane)) & strangers) {
+                self.keep_edges(pack.edge(lane), pack.edge(other));
+            }
+        }
+    }
+
+    /// The vertices of one leaf against the triangles of another, or its own.
+    #[inline(always)]
+    fn vertices_at<S: Simd>(&mut self, simd: S, left: usize, right: usize) {
+        let (leaves, boxes) = self.tree.triangles.leaves();
+        let triangles = &leaves[right];
+        for pack in self.tree.vertices.of_leaf(left) {
+            let (vertices, _) = self.tree.vertices.get(pack);
+            for lane in lanes_of(vertices.meeting(simd, &boxes[right])) {
+                let met = triangles.meeting(simd, &vertices.lane(lane));
+                if met == 0 {
+                    continue;
+                }
+                let vertex = VertexId::new(vertices.item(lane) as usize);
+                for other in lanes_of(met & !triangles.sharing_of::<S, 3, 1>(simd, vertices, lane)) {
+                    let triangle = TriangleId::new(triangles.item(other) as usize);
+                    (self.keep)(ElementPair::VertexTriangle(vertex, triangle), &mut self.out);
+                }
+            }
+        }
+    }
+}
+
+impl<R, F: Fn(ElementPair, &mut Vec<R>)> LeafVisitor for Pairs<'_, R, F> {
+    #[inline(always)]
+    fn within<S: Simd>(&mut self, simd: S, leaf: usize) {
+        self.vertices_at(simd, leaf, leaf);
+        let mut packs = self.tree.edges.of_leaf(leaf);
+        while let Some(pack) = packs.next() {
+            self.edges_of_pack(simd, pack);
+            for other in packs.clone() {
+                self.edges_of_packs(simd, pack, other);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn between<S: Simd>(&mut self, simd: S, left: usize, right: usize) {
+        self.vertices_at(simd, left, right);
+        self.vertices_at(simd, right, left);
+        for pack in self.tree.edges.of_leaf(left) {
+            for other in self.tree.edges.of_leaf(right) {
+                self.edges_of_packs(simd, pack, other);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::math::DVec3;
+
+    /// A strip folded over itself, moving: small enough for all pairs to be tried.
+    fn folded_strip() -> (Topology, Vec<DVec3>, Vec<DVec3>) {
+        let columns = 12;
+        let mut start = Vec::new();
+        let mut triangles = Vec::new();
+        for column in 0..columns {
+            let angle = 0.7 * f64::from(column);
+            for row in 0..2 {
+                start.push(DVec3::new(angle.cos(), angle.sin(), 0.3 * f64::from(row) + 0.01 * angle));
+            }
+            if column > 0 {
+                let at = 2 * column as u32;
+                triangles.extend([[at - 2, at - 1, at], [at - 1, at + 1, at]]);
+            }
+        }
+        let end = start.iter().map(|p| *p + 0.2 * DVec3::new(p.y, -p.z, p.x)).collect();
+        (Topology::new(start.len(), &triangles).unwrap(), start, end)
+    }
+
+    fn all_pairs(topology: &Topology) -> Vec<ElementPair> {
+        let mut pairs = Vec::new();
+        for vertex in (0..topology.vertex_count()).map(VertexId::new) {
+            for triangle in (0..topology.triangle_count()).map(TriangleId::new) {
+                if !topology.triangle(triangle).contains(&vertex) {
+                    pairs.push(ElementPair::VertexTriangle(vertex, triangle));
+                }
+            }
+        }
+        for first in (0..topology.edge_count()).map(EdgeId::new) {
+            for second in (first.index() + 1..topology.edge_count()).map(EdgeId::new) {
+                if !topology.edge(first).iter().any(|vertex| topology.edge(second).contains(vertex)) {
+                    pairs.push(ElementPair::EdgeEdge(first, second));
+                }
+            }
+        }
+        pairs
+    }
+
+    #[test]
+    fn every_pair_of_meeting_boxes_is_listed_once() {
+        let (topology, start, end) = folded_strip();
+        let motion = Motion { start: &start, end: &end };
+        for margin in [0.0, 0.05] {
+            let mut tree = ElementTree::build(&topology, &Ownership::new(&topology), motion, margin);
+            let built = listed(&tree, &topology, motion, margin);
+            tree.refit(Motion::at_rest(&end), 0.01);
+            listed(&tree, &topology, Motion::at_rest(&end), 0.01);
+            tree.refit(motion, margin);
+            assert_eq!(listed(&tree, &topology, motion, margin), built);
+        }
+    }
+
+    /// What a tree lists, sorted; checks it against all pairs.
+    fn listed(tree: &ElementTree, topology: &Topology, motion: Motion, margin: f64) -> Vec<ElementPair> {
+        let mut found = tree.candidates(|pair, out| out.push(pair));
+        found.sort_unstable();
+        assert!(found.windows(2).all(|pair| pair[0] < pair[1]));
+        let all = all_pairs(topology);
+        let wanted: Vec<_> = all.iter().filter(|pair| pair.boxes_meet(topology, motion, margin)).collect();
+        assert!(!wanted.is_empty());
+        assert!(wanted.iter().all(|pair| found.binary_search(pair).is_ok()));
+        let nearly = |pair: &ElementPair| pair.boxes_meet(topology, motion, margin + 1e-6);
+        assert!(found.iter().all(nearly));
+        found
+    }
+
+    #[test]
+    fn pairs_of_some_vertices_are_listed_without_the_rest() {
+        let (topology, start, end) = folded_strip();
+        let motion = Motion { start: &start, end: &end };
+        let tree = ElementTree::build(&topology, &Ownership::new(&topology), motion, 0.05);
+        let marked = |vertex: VertexId| vertex.index() < 3;
+        let has_marked = |pair: &ElementPair| pair.vertices(&topology).into_iter().any(marked);
+        let is_active = |triangle: TriangleId| topology.triangle(triangle).into_iter().any(marked);
+        let mut some = tree.candidates_of(is_active, |pair, out| out.push(pair));
+        let mut all = tree.candidates(|pair, out| out.push(pair));
+        all.retain(has_marked);
+        some.retain(has_marked);
+        all.sort_unstable();
+        some.sort_unstable();
+        assert!(!all.is_empty());
+        assert_eq!(some, all);
+        assert!(tree.candidates_of(|_| false, |pair, out| out.push(pair)).is_empty());
+    }
+}
