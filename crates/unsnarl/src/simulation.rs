@@ -171,11 +171,11 @@ impl Simulation {
         self.shown = None;
         if report.intersecting_triangle_pairs > 0 {
             report.intersections = TypeCounts::new(&analysis::analyze(&self.world.assembly, &positions, memory));
-            if self.settings.collision.final_frame == FinalFrameChoice::MapOut {
-                if let Some(shown) = final_frame(&self.world, &self.state, &self.settings, memory) {
-                    report.shown_triangle_pairs = shown.intersecting_triangle_pairs;
-                    self.shown = Some(shown.positions);
-                }
+            if self.settings.collision.final_frame == FinalFrameChoice::MapOut
+                && let Some(shown) = final_frame(&self.world, &self.state, &self.settings, memory)
+            {
+                report.shown_triangle_pairs = shown.intersecting_triangle_pairs;
+                self.shown = Some(shown.positions);
             }
         }
     }
