@@ -449,7 +449,7 @@ mod tests {
         let mut simulation = Simulation::new(scene.world.clone(), state, scene.settings.clone());
         for frame in first + 1..=scene.frames {
             simulation.advance(1.0 / scene.frame_rate, &mut |_| Flow::GoOn).unwrap();
-            cache.write_frame(frame, &scene.world.model, &simulation.state).unwrap();
+            cache.write_frame(frame, &scene.world.model, &simulation.state, simulation.shown.as_deref()).unwrap();
         }
     }
 
@@ -459,7 +459,7 @@ mod tests {
             let folder = tempfile::tempdir().unwrap();
             let scene = scene(integration);
             let whole = Cache::create(&folder.path().join("whole"), &scene).unwrap();
-            whole.write_frame(0, &scene.world.model, &scene.state).unwrap();
+            whole.write_frame(0, &scene.world.model, &scene.state, None).unwrap();
             run(&whole, &scene, 0, scene.state.clone());
             let broken = Cache::create(&folder.path().join("broken"), &scene).unwrap();
             for frame in 0..=2 {
@@ -493,8 +493,20 @@ mod tests {
         ];
         state.previous =
             Some(Previous { step: 0.01, positions: state.positions.clone(), velocities: state.velocities.clone() });
-        cache.write_frame(0, &scene.world.model, &state).unwrap();
+        cache.write_frame(0, &scene.world.model, &state, None).unwrap();
         assert_eq!(cache.read_state(0, &scene.world.model).unwrap(), state);
+        assert_eq!(cache.read_positions(0).unwrap().1, state.positions);
+    }
+
+    #[test]
+    fn what_is_shown_is_read_for_pictures_and_not_for_the_state() {
+        let folder = tempfile::tempdir().unwrap();
+        let scene = scene("backward-euler");
+        let cache = Cache::create(folder.path(), &scene).unwrap();
+        let shown: Vec<DVec3> = scene.state.positions.iter().map(|point| *point + DVec3::Y).collect();
+        cache.write_frame(0, &scene.world.model, &scene.state, Some(&shown)).unwrap();
+        assert_eq!(cache.read_positions(0).unwrap().1, shown);
+        assert_eq!(cache.read_state(0, &scene.world.model).unwrap(), scene.state);
     }
 
     #[test]
