@@ -1,0 +1,72 @@
+//! `unsnarl fix` as a command: exit status, what is written and when, limit of time.
+
+#![allow(clippy::unwrap_used)]
+
+mod running;
+
+use running::{Folder, obj};
+use serde_json::Value;
+use std::time::Instant;
+
+/// A folder with a made case.
+fn made(case: &str) -> Folder {
+    let folder = Folder::new();
+    let run = folder.run(&["make", case, "--resolution", "8", "-o", "cloth.obj"]);
+    assert_eq!(run.status, 0, "{}", run.err);
+    folder
+}
+
+/// The lines of an OBJ file that begin with `v `.
+fn vertices(folder: &Folder, name: &str) -> Vec<String> {
+    let text = std::fs::read_to_string(folder.path(name)).unwrap();
+    text.lines().filter(|line| line.starts_with("v ")).map(str::to_owned).collect()
+}
+
+#[test]
+fn clean_cloth_is_written_with_the_same_positions() {
+    let folder =
+        Folder::new().with("cloth.obj", &obj(&[[0.0, 0.0, 0.0], [1.0, 0.0, 0.1], [0.3, 1.0, 1.0 / 3.0]], &[[0, 1, 2]]));
+    let run = folder.run(&["fix", "cloth.obj", "-o", "fixed.obj", "--json", "report.json"]);
+    assert_eq!(run.status, 0, "{}", run.err);
+    assert_eq!(vertices(&folder, "fixed.obj"), vertices(&folder, "cloth.obj"));
+    let report: Value = serde_json::from_str(&std::fs::read_to_string(folder.path("report.json")).unwrap()).unwrap();
+    assert_eq!((&report["clean"], &report["moved_vertices"], &report["steps"]), (&true.into(), &0.into(), &0.into()));
+}
+
+#[test]
+fn what_is_left_is_named_and_written_only_when_asked_for() {
+    let folder = made("bbii");
+    let arguments = ["fix", "cloth.obj", "-o", "fixed.obj", "--method", "off"];
+    let run = folder.run(&arguments);
+    assert_eq!(run.status, 1);
+    assert!(run.out.contains("NOT CLEAN") && run.out.contains("left: BBII near"), "{}", run.out);
+    assert!(run.out.contains("nothing written") && !folder.path("fixed.obj").exists());
+    let run = folder.run(&[&arguments[..], &["--keep-partial"]].concat());
+    assert_eq!(run.status, 1);
+    assert!(run.out.contains("written: fixed.obj") && folder.path("fixed.obj").exists(), "{}", run.out);
+}
+
+#[test]
+fn the_limit_of_time_is_kept_and_the_best_state_can_be_had() {
+    let folder = made("exploded-whole");
+    let start = Instant::now();
+    let run = folder.run(&["fix", "cloth.obj", "-o", "fixed.obj", "--max-seconds", "0", "--keep-partial"]);
+    assert_eq!(run.status, 1, "{}", run.out);
+    assert!(start.elapsed().as_secs() < 20);
+    assert_eq!(folder.check(&["fixed.obj"]).0, 1, "not called clean, and not clean");
+}
+
+#[test]
+fn bad_input_is_one_line_and_status_2() {
+    let folder = made("closed");
+    for (arguments, about) in [
+        (&["fix", "missing.obj", "-o", "fixed.obj"][..], "missing.obj"),
+        (&["fix", "cloth.obj", "-o", "fixed.what"][..], "fixed.what"),
+        (&["fix", "cloth.obj", "-o", "fixed.obj", "--rest", "missing.obj"][..], "missing.obj"),
+        (&["fix", "cloth.obj", "-o", "fixed.obj", "--layers", "0,1"][..], "--layers"),
+    ] {
+        let run = folder.run(arguments);
+        assert_eq!(run.status, 2, "{arguments:?}: {}", run.err);
+        assert!(run.err.lines().count() == 1 && run.err.contains(about), "{arguments:?}: {}", run.err);
+    }
+}
