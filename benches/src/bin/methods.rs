@@ -12,9 +12,10 @@ use unsnarl::samples::{self, Cut, Recipe};
 use unsnarl::untangle::Method;
 
 /// Rows: a made case, its type, the claims for GIA, ICM, Repulsive-ICM and UIR.
-const ROWS: [(&str, &str, [char; 4]); 7] = [
+const ROWS: [(&str, &str, [char; 4]); 8] = [
     ("closed", "CLOSED", ['^', '^', '^', '^']),
     ("bbii", "BBII", ['-', '^', '^', 'o']),
+    ("bbii-corner", "BBII corner", ['-', '^', '^', 'o']),
     ("bibi", "BIBI", ['-', '^', 'o', 'o']),
     ("eight", "EIGHT", ['^', '^', '^', '^']),
     ("cross", "CROSS", ['-', '^', '^', '-']),
@@ -31,13 +32,13 @@ fn main() {
     let (seeds, steps) = (number(0, 100), number(1, 1000));
     let wanted = |at: usize, name: &str| arguments.get(at).is_none_or(|text| text == "all" || text == name);
     println!("{seeds} seeds, at most {steps} steps: clean (median steps of the clean ones) [claim]");
-    print!("{:<8}", "");
+    print!("{:<12}", "");
     for method in METHODS.iter().filter(|method| wanted(3, method.name())) {
         print!("{:>20}", method.name());
     }
     println!();
     for (case, kind, claims) in ROWS.iter().filter(|row| wanted(2, row.0)) {
-        print!("{kind:<8}");
+        print!("{kind:<12}");
         for method in METHODS.iter().filter(|method| wanted(3, method.name())) {
             let runs: Vec<Option<usize>> =
                 (0..seeds).into_par_iter().map(|seed| steps_to_clean(case, seed as u64, *method, steps)).collect();

@@ -3,6 +3,7 @@
 use crate::analysis::report::TypeCounts;
 use crate::contact::ContactReport;
 use crate::dynamics::DynamicsReport;
+use crate::geometry::VertexId;
 use serde::Serialize;
 
 /// What one step did.
@@ -20,8 +21,8 @@ pub struct StepReport {
     pub red_vertices: usize,
     /// Edges that the untangler shortens or gives back.
     pub pulls: usize,
-    /// Vertices that bodies pinch and carry.
-    pub pinched: usize,
+    /// Vertices that bodies pinch and carry, in order.
+    pub pinched: Vec<VertexId>,
     /// The largest stretch of a triangle at the end, over all directions; 1 is unstretched.
     pub largest_stretch: f64,
 }
@@ -112,7 +113,7 @@ impl FrameReport {
         self.collision.add(&step.collision);
         self.tangled_steps += u32::from(step.contours > 0);
         self.pulls = step.pulls;
-        self.pinched = step.pinched;
+        self.pinched = step.pinched.len();
         self.largest_stretch = step.largest_stretch;
     }
 }

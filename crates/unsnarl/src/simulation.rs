@@ -5,9 +5,9 @@
 //! as too far. (The second rule is the adaptive collision step of Bridson 2003, 2.3)
 
 use crate::analysis::report::TypeCounts;
-use crate::analysis::{self, Assembly, PartKind};
+use crate::analysis::{self, Assembly, PartKind, Tangle};
 use crate::bodies::keyframes::Keyframes;
-use crate::bodies::{Body, Surfaces};
+use crate::bodies::{Body, Form, Surfaces};
 use crate::contact::{ContactScene, FinalFrameChoice, ObstacleMesh};
 use crate::dynamics::{self, Guidance, Hold};
 use crate::final_frame::final_frame;
@@ -82,7 +82,10 @@ impl World {
             .map(|(body, mesh)| (body.name.clone(), PartKind::Body, mesh.positions.len(), mesh.triangles.as_slice()));
         let assembly = Assembly::new(cloth.chain(solid))?;
         let sizes = shortening::mesh_sizes(&model, assembly.topology().vertex_count());
-        let body_meshes = BodyMeshes::new(bodies.iter().map(|body| body.name.as_str()).zip(surfaces.meshes()))?;
+        let mut body_meshes = BodyMeshes::new(bodies.iter().map(|body| body.name.as_str()).zip(surfaces.meshes()))?;
+        if bodies.iter().all(|body| matches!(body.form, Form::Solid { .. })) {
+            body_meshes = body_meshes.of_convex_bodies();
+        }
         let flypaper_weights = FlypaperWeights::default();
         Ok(Self {
             model,
@@ -136,13 +139,15 @@ pub struct Simulation {
     pub settings: Settings,
     /// Where cloth is shown at the end of the last frame, where that is not where it is.
     pub shown: Option<Vec<DVec3>>,
+    /// The vertices that bodies pinched in the last step, in order.
+    pub pinched: Vec<VertexId>,
     workspace: Workspace,
 }
 
 impl Simulation {
     /// Puts a world and a state together.
     pub fn new(world: World, state: State, settings: Settings) -> Self {
-        Self { world, state, settings, shown: None, workspace: Workspace::default() }
+        Self { world, state, settings, shown: None, pinched: Vec::new(), workspace: Workspace::default() }
     }
 
     /// Goes on by a duration, in equal steps no longer than the settings and the model allow. `observe` hears of every stage;
@@ -166,13 +171,16 @@ impl Simulation {
     fn look(&mut self, report: &mut FrameReport) {
         let positions = self.world.all_positions(&self.state);
         let memory = &mut self.workspace.analysis;
-        report.intersecting_triangle_pairs = analysis::verdict(&self.world.assembly, &positions, memory).pairs.len();
+        let verdict = analysis::verdict(&self.world.assembly, &positions, &mut memory.workspace);
+        report.intersecting_triangle_pairs = verdict.pairs.len();
         report.shown_triangle_pairs = report.intersecting_triangle_pairs;
         self.shown = None;
-        if report.intersecting_triangle_pairs > 0 {
-            report.intersections = TypeCounts::new(&analysis::analyze(&self.world.assembly, &positions, memory));
+        if verdict.is_clean() {
+            memory.remember(positions, Tangle::default());
+        } else {
+            report.intersections = TypeCounts::new(&memory.at(&self.world.assembly, &positions));
             if self.settings.collision.final_frame == FinalFrameChoice::MapOut
-                && let Some(shown) = final_frame(&self.world, &self.state, &self.settings, memory)
+                && let Some(shown) = final_frame(&self.world, &self.state, &self.settings, &mut memory.workspace)
             {
                 report.shown_triangle_pairs = shown.intersecting_triangle_pairs;
                 self.shown = Some(shown.positions);
@@ -220,6 +228,7 @@ impl Simulation {
             self.state.time += length;
         }
         report.add(&done);
+        self.pinched = done.pinched;
         Ok(())
     }
 }

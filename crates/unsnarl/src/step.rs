@@ -2,7 +2,7 @@
 //!
 //! bodies -> analysis -> untangle -> dynamics (propose) -> contact -> dynamics (finish)
 
-use crate::analysis::{self, Tangle};
+use crate::analysis::{self, Assembly, Tangle};
 use crate::bodies::{self, Moved, Obstacle, Press};
 use crate::contact::{self, CollisionMethod, ContactReport, Part, Proposal, Purpose, Resolved};
 use crate::dynamics::{self, Guidance, Hold, Start, Support};
@@ -15,11 +15,13 @@ use crate::settings::{Flypaper, Settings};
 use crate::simulation::World;
 use crate::state::State;
 use crate::untangle::esef::Pull;
-use crate::untangle::pinch;
+use crate::untangle::pinch::{self, PinchRules};
 use crate::untangle::shortening::{self, Shortening};
 use crate::untangle::{self, Method, Remedy, Situation, flypaper};
 use rayon::prelude::*;
 use std::borrow::Cow;
+use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// The stages, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,11 +48,43 @@ pub struct Workspace {
     /// Memory of dynamics.
     pub dynamics: dynamics::Workspace,
     /// Memory of analysis.
-    pub analysis: analysis::Workspace,
+    pub analysis: Analyses,
     /// Memory of contact.
     pub contact: contact::Workspace,
     /// Memory of the search for pinches.
-    pub pinch: analysis::Workspace,
+    pub pinch: Analyses,
+}
+
+/// What crossed at the last few moments, so that none is analysed twice: the end of a step or frame is the start of the next.
+#[derive(Clone, Debug, Default)]
+pub struct Analyses {
+    /// Memory of the analysis itself.
+    pub workspace: analysis::Workspace,
+    known: VecDeque<(Vec<DVec3>, Arc<Tangle>)>,
+}
+
+/// A step that is taken again as two halves looks at three moments.
+const MOMENTS: usize = 3;
+
+impl Analyses {
+    /// What crosses at some positions.
+    pub fn at(&mut self, assembly: &Assembly, positions: &[DVec3]) -> Arc<Tangle> {
+        if let Some((_, tangle)) = self.known.iter().find(|known| known.0 == positions) {
+            return Arc::clone(tangle);
+        }
+        let tangle = analysis::analyze(assembly, positions, &mut self.workspace);
+        self.remember(positions.to_vec(), tangle)
+    }
+
+    /// Takes note of what crosses at some positions.
+    pub fn remember(&mut self, positions: Vec<DVec3>, tangle: Tangle) -> Arc<Tangle> {
+        let tangle = Arc::new(tangle);
+        self.known.push_back((positions, Arc::clone(&tangle)));
+        if self.known.len() > MOMENTS {
+            self.known.pop_front();
+        }
+        tangle
+    }
 }
 
 /// Takes one step. `observe` hears of every stage as it ends.
@@ -73,7 +107,7 @@ pub fn step(
     observe(Stage::Analysis);
     let pinched = stuck(world, &state.positions, &surfaces, settings, &mut workspace.pinch);
     let held: Vec<VertexId> = pinched.iter().map(|hold| hold.0).collect();
-    let tangle = pinch::without_pinched(world.assembly.topology(), tangle, &held);
+    let tangle = pinch::without_pinched(world.assembly.topology(), &tangle, &held);
     let Shortening { remedy, pulls } = remedy(world, state, &positions, &tangle, length, settings);
     let treated = treated(state, &remedy, pulls);
     let state = &*treated;
@@ -89,6 +123,7 @@ pub fn step(
         start,
         guidance: &guidance,
         remedy: &remedy,
+        pinched: &held,
         is_free: contours == 0 && pinched.is_empty() && state.pulls.is_empty(),
         settings,
     };
@@ -100,7 +135,7 @@ pub fn step(
         contours,
         red_vertices: tangle.colours.red_vertices.len(),
         pulls: state.pulls.len(),
-        pinched: pinched.len(),
+        pinched: held,
         largest_stretch: 0.0,
     };
     let next = dynamics::finish(&start, proposed, &settings.dynamics, &mut workspace.dynamics);
@@ -123,6 +158,8 @@ struct Trial<'a> {
     start: Start<'a>,
     guidance: &'a Guidance,
     remedy: &'a Remedy,
+    /// The vertices that bodies pinch.
+    pinched: &'a [VertexId],
     /// Whether nothing is tangled or pinched. Else cloth may be on the wrong side of a body, and the untangler leads it.
     is_free: bool,
     settings: &'a Settings,
@@ -238,13 +275,16 @@ impl Trial<'_> {
         observe: &mut dyn FnMut(Stage),
     ) -> Resolved {
         let held: Vec<VertexId> = self.guidance.holds.iter().map(|hold| hold.0).collect();
+        let topology = self.world.contact.mesh().topology();
+        let cloth_count = self.start.state.positions.len();
+        let rules = PinchRules::new(&self.remedy.rules, topology, cloth_count, self.pinched);
         let [start, end] = self.surfaces;
         let proposal = Proposal {
             cloth: Motion { start: &self.start.state.positions, end: &proposed.positions },
             obstacles: Motion { start, end },
             step: self.start.step,
             held: &held,
-            rules: &self.remedy.rules,
+            rules: &rules,
         };
         let mut listen = |part| observe(Stage::Contact(part));
         let settings = &self.settings.collision;
@@ -253,9 +293,9 @@ impl Trial<'_> {
 }
 
 /// What crosses at the start of the step, where somebody wants to know.
-fn tangle(world: &World, positions: &[DVec3], settings: &Settings, memory: &mut analysis::Workspace) -> Tangle {
+fn tangle(world: &World, positions: &[DVec3], settings: &Settings, memory: &mut Analyses) -> Arc<Tangle> {
     let wanted = settings.untangle.method != Method::Off && settings.collision.method == CollisionMethod::Pipeline;
-    if wanted { analysis::analyze(&world.assembly, positions, memory) } else { Tangle::default() }
+    if wanted { memory.at(&world.assembly, positions) } else { Arc::default() }
 }
 
 /// What the untangler asks for, and what it remembers.
@@ -268,8 +308,8 @@ fn remedy(
     settings: &Settings,
 ) -> Shortening {
     let untangle = &settings.untangle;
-    if tangle.is_empty() || !untangle.method.is_classic() {
-        let around = (world.assembly.topology(), world.sizes.as_slice());
+    let around = (world.assembly.topology(), world.sizes.as_slice());
+    if tangle.is_empty() {
         return shortening::shorten(&world.model, around, &state.pulls, tangle, length, untangle);
     }
     let situation = Situation {
@@ -281,8 +321,15 @@ fn remedy(
         step: length,
         separation: settings.collision.separation,
     };
-    let remedy = untangle::plan(untangle.method, &situation, &untangle.classic).remedy;
-    Shortening { remedy, pulls: state.pulls.clone() }
+    if untangle.method.is_classic() {
+        let remedy = untangle::plan(untangle.method, &situation, &untangle.classic).remedy;
+        return Shortening { remedy, pulls: state.pulls.clone() };
+    }
+    let (plan, left) = untangle::plan_for_bodies(&situation, &untangle.classic);
+    let mut shortening = shortening::shorten(&world.model, around, &state.pulls, &left, length, untangle);
+    shortening.remedy.guidance = plan.remedy.guidance;
+    shortening.remedy.rules.let_through_as(plan.remedy.rules);
+    shortening
 }
 
 /// The vertices that bodies pinch, and where they carry them.
@@ -291,14 +338,16 @@ fn stuck(
     cloth: &[DVec3],
     [start, end]: &[Vec<DVec3>; 2],
     settings: &Settings,
-    memory: &mut analysis::Workspace,
+    memory: &mut Analyses,
 ) -> Vec<(VertexId, Hold)> {
-    if settings.untangle.flypaper == Flypaper::Off || start.is_empty() {
+    let meshes = &world.body_meshes;
+    if settings.untangle.flypaper == Flypaper::Off || !meshes.may_pinch([start, end], settings.untangle.pinch.reach) {
         return Vec::new();
     }
-    let meshes = &world.body_meshes;
-    let tangle = analysis::analyze(meshes.assembly(), start, memory);
-    let pinches = pinch::find(meshes, start, &tangle, cloth, &settings.untangle.pinch);
+    let at_start = memory.at(meshes.assembly(), start);
+    let at_end = memory.at(meshes.assembly(), end);
+    let settings = &settings.untangle.pinch;
+    let pinches = pinch::find_during(meshes, [start, end], [&at_start, &at_end], cloth, settings);
     flypaper::goals(meshes, [start, end], cloth, &pinches, &world.flypaper_weights)
 }
 

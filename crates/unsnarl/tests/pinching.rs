@@ -153,3 +153,50 @@ fn without_flypaper_and_untangling_pinched_cloth_flutters_while_the_body_rests()
     let seen = run(Flypaper::Off, Method::Off);
     assert!(seen.fastest_at_rest > 1e-3, "{seen:?}");
 }
+
+/// A closed box with a sheet whose border is sunk into its top: a contour that ends on the border of the cloth.
+#[test]
+fn cloth_sunk_into_a_body_goes_out_whatever_its_contour() {
+    let corner = |k: u32| {
+        let sign = |bit: u32| if k & bit == 0 { -1.0 } else { 1.0 };
+        DVec3::new(0.5 * sign(1), 0.1 * sign(2) - 0.1, 0.5 * sign(4))
+    };
+    let quads: [[u32; 4]; 6] = [[0, 4, 6, 2], [1, 3, 7, 5], [0, 1, 5, 4], [2, 6, 7, 3], [0, 2, 3, 1], [4, 5, 7, 6]];
+    let triangles: Vec<[u32; 3]> = quads.iter().flat_map(|&[a, b, c, d]| [[a, b, c], [a, c, d]]).collect();
+    let positions: Vec<DVec3> = (0..8).map(corner).collect();
+    let volume: f64 = (triangles.iter())
+        .map(|t| positions[t[0] as usize].dot(positions[t[1] as usize].cross(positions[t[2] as usize])))
+        .sum();
+    assert!(volume > 0.0, "the box faces outward");
+    let form = Form::Mesh(MovingMesh::rigid(triangles, positions, Keyframes::fixed(DVec3::ZERO)));
+    let block = Body { name: "block".into(), form, friction: 0.3, thickness: 1e-3 };
+
+    let cells = 8_u32;
+    let mut mesh = TriMesh::default();
+    for row in 0..=cells {
+        for column in 0..=cells {
+            let (x, z) = (f64::from(column) / f64::from(cells), f64::from(row) / f64::from(cells));
+            mesh.positions.push(DVec3::new(0.4 * x - 0.213, 0.05 - 0.09 * z, 0.4 * z - 0.187));
+        }
+    }
+    for row in 0..cells {
+        for column in 0..cells {
+            let corner = row * (cells + 1) + column;
+            let above = corner + cells + 1;
+            mesh.triangles.extend([[corner, above, corner + 1], [corner + 1, above, above + 1]]);
+        }
+    }
+    for method in [Method::Gia, Method::Uir, Method::SimPrev] {
+        let (model, state) = Model::build(&[Cloth::new("sheet", mesh.clone())]).unwrap();
+        let world = World::new(model, Environment::NOTHING, vec![block.clone()], Vec::new()).unwrap();
+        let mut settings = Settings::default();
+        settings.untangle.method = method;
+        let mut simulation = Simulation::new(world, state, settings);
+        let first = simulation.advance(FRAME, &mut |_| Flow::GoOn).unwrap();
+        let last = (0..23).map(|_| simulation.advance(FRAME, &mut |_| Flow::GoOn).unwrap()).last().unwrap();
+        assert!(first.tangled_steps > 0, "{method:?}");
+        assert_eq!(last.intersecting_triangle_pairs, 0, "{method:?}");
+        let lowest = simulation.state.positions.iter().map(|place| place.y).fold(f64::INFINITY, f64::min);
+        assert!(lowest > 0.0, "{method:?}: out through the top, not at {lowest}");
+    }
+}

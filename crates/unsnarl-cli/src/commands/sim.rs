@@ -151,7 +151,7 @@ fn open(flags: &Flags, folder: &Path, scene: Scene) -> Result<(Cache, u32, Simul
     let Scene { world, state, settings, .. } = scene.clone();
     if !flags.resume || !folder.join("cache.json").exists() {
         let cache = Cache::create(folder, &scene).map_err(Failure::input)?;
-        cache.write_bodies(0, &world, state.time).map_err(Failure::input)?;
+        cache.write_bodies(0, &world, state.time, &[]).map_err(Failure::input)?;
         cache.write_frame(0, &world.model, &state, None).map_err(Failure::input)?;
         return Ok((cache, 0, Simulation::new(world, state, settings)));
     }
@@ -162,7 +162,7 @@ fn open(flags: &Flags, folder: &Path, scene: Scene) -> Result<(Cache, u32, Simul
             return Err(Failure::input(format!("{}: belongs to another scene; give another folder", folder.display())));
         }
         cache.truncate(0).map_err(Failure::input)?;
-        cache.write_bodies(0, &world, state.time).map_err(Failure::input)?;
+        cache.write_bodies(0, &world, state.time, &[]).map_err(Failure::input)?;
         cache.write_frame(0, &world.model, &state, None).map_err(Failure::input)?;
         return Ok((cache, 0, Simulation::new(world, state, settings)));
     };
@@ -239,7 +239,8 @@ fn simulate(
             if stop.load(Ordering::SeqCst) { Flow::Stop } else { Flow::GoOn }
         };
         let Ok(report) = simulation.advance(1.0 / scene.frame_rate, &mut observe) else { break };
-        cache.write_bodies(frame, &scene.world, simulation.state.time).map_err(Failure::input)?;
+        (cache.write_bodies(frame, &scene.world, simulation.state.time, &simulation.pinched))
+            .map_err(Failure::input)?;
         cache.write_frame(frame, model, &simulation.state, simulation.shown.as_deref()).map_err(Failure::input)?;
         let seconds = start.elapsed().as_secs_f64();
         let line = FrameLine { frame, time: simulation.state.time, seconds, stages: clock.seconds, report };

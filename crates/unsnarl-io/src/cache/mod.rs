@@ -232,12 +232,14 @@ impl Cache {
         self.folder.join(format!("bodies_{frame:06}.unsnarl"))
     }
 
-    /// Writes where the surfaces of the bodies are at a frame; nothing for a world without bodies.
-    pub fn write_bodies(&self, frame: u32, world: &World, time: f64) -> Result<(), CacheError> {
+    /// Writes where the surfaces of the bodies are at a frame, and which vertices of cloth they pinch; nothing for a world
+    /// without bodies.
+    pub fn write_bodies(&self, frame: u32, world: &World, time: f64, pinched: &[VertexId]) -> Result<(), CacheError> {
         if !world.bodies.is_empty() {
             let mut container = Container::default();
             let positions = world.surfaces.positions_at(&world.bodies, time);
             container.push_reals("body_positions", positions.iter().map(DVec3::to_array));
+            container.push_indices("pinched", pinched.iter().map(|vertex| [vertex.0]));
             write_atomically(&self.bodies_path(frame), &container.encode())?;
         }
         Ok(())

@@ -5,7 +5,7 @@ use super::format::{
     SettingsTable, SewingChoice,
 };
 use super::lines::Key;
-use super::{Scene, body, rest_fields};
+use super::{Scene, body, flypaper, rest_fields};
 use crate::garment_file;
 use crate::mesh::{self, KeepSource, LengthUnit, MeshFile, ReadOptions};
 use crate::pattern_file;
@@ -103,8 +103,9 @@ pub fn build(file: &SceneFile, folder: &Path, words: String) -> Result<Scene, Pr
         },
         text: error.to_string(),
     })?;
-    let world = World::new(model, environment, bodies, handles)
+    let mut world = World::new(model, environment, bodies, handles)
         .map_err(|error| Problem { path: vec![Key::from("body")], text: error.to_string() })?;
+    world.flypaper_weights = flypaper::weights(file, &world, &state.positions, &root)?;
     Ok(Scene {
         title: file.scene.title.clone(),
         world,
@@ -395,24 +396,7 @@ fn changed(base: Fabric, name: &str, table: &FabricTable) -> Fabric {
 /// Vertices without a motion or an end become pins of the cloth; the others a handle.
 fn pins(table: &PinTable, cloth: &mut Cloth, first_vertex: usize, place: &Place) -> Result<Option<Handle>, Problem> {
     let positions = &cloth.mesh.positions;
-    let mut vertices = Vec::new();
-    for (index, &vertex) in table.vertices.iter().enumerate() {
-        if vertex as usize >= positions.len() {
-            let text = format!("vertex {vertex}; {} has {}", cloth.name, positions.len());
-            return place.at("vertices").at(index).fail(text);
-        }
-        vertices.push(vertex as usize);
-    }
-    if let Some([a, b]) = table.region.map(|corners| corners.map(DVec3::from_array)) {
-        let (low, high) = (a.min(b), a.max(b));
-        let inside = |point: DVec3| low.cmple(point).all() && point.cmple(high).all();
-        vertices.extend((0..positions.len()).filter(|&vertex| inside(positions[vertex])));
-    }
-    vertices.sort_unstable();
-    vertices.dedup();
-    if vertices.is_empty() {
-        return place.fail("takes no vertex; give vertices, or a box around some of them at the start");
-    }
+    let vertices = chosen(&table.vertices, table.region, positions, &cloth.name, place)?;
     if table.keys.is_empty() && table.release.is_none() {
         cloth.pins.extend(vertices.iter().map(|&vertex| VertexId::new(vertex)));
         return Ok(None);
@@ -426,6 +410,35 @@ fn pins(table: &PinTable, cloth: &mut Cloth, first_vertex: usize, place: &Place)
         motion: Keyframes::new(keys),
         release: table.release.unwrap_or(f64::INFINITY),
     }))
+}
+
+/// The vertices that are listed and those in a box, sorted; at least one.
+pub(super) fn chosen(
+    listed: &[u32],
+    region: Option<[[f64; 3]; 2]>,
+    positions: &[DVec3],
+    name: &str,
+    place: &Place,
+) -> Result<Vec<usize>, Problem> {
+    let mut vertices = Vec::new();
+    for (index, &vertex) in listed.iter().enumerate() {
+        if vertex as usize >= positions.len() {
+            let text = format!("vertex {vertex}; {name} has {}", positions.len());
+            return place.at("vertices").at(index).fail(text);
+        }
+        vertices.push(vertex as usize);
+    }
+    if let Some([a, b]) = region.map(|corners| corners.map(DVec3::from_array)) {
+        let (low, high) = (a.min(b), a.max(b));
+        let inside = |point: DVec3| low.cmple(point).all() && point.cmple(high).all();
+        vertices.extend((0..positions.len()).filter(|&vertex| inside(positions[vertex])));
+    }
+    vertices.sort_unstable();
+    vertices.dedup();
+    if vertices.is_empty() {
+        return place.fail("takes no vertex; give vertices, or a box around some of them at the start");
+    }
+    Ok(vertices)
 }
 
 pub(super) fn keyframes(keys: &[KeyTable], place: &Place) -> Result<Keyframes, Problem> {

@@ -125,6 +125,35 @@ pub struct ClothTable {
     pub pin: Vec<PinTable>,
     /// Whether `stitch` lines and sewing edges of the mesh pull together.
     pub sewing: SewingChoice,
+    /// Vertices that follow bodies which pinch them with weights of their own.
+    pub flypaper: Vec<ClothFlypaperTable>,
+}
+
+/// Vertices of cloth, those listed and those in the box, and how much they follow each body while pinched.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct ClothFlypaperTable {
+    /// Vertices of the piece, from 0.
+    pub vertices: Vec<u32>,
+    /// Two corners of a box in the world; vertices inside at the start are taken.
+    #[serde(rename = "box")]
+    pub region: Option<[[f64; 3]; 2]>,
+    /// The weight of a body, by its name; bodies that are not named keep their own.
+    pub weights: BTreeMap<String, f64>,
+}
+
+/// Vertices of a body, those listed and those in the box, and how much cloth follows them while pinched.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct BodyFlypaperTable {
+    /// Vertices of the body, from 0.
+    pub vertices: Vec<u32>,
+    /// Two corners of a box in the world; vertices inside at the start are taken.
+    #[serde(rename = "box")]
+    pub region: Option<[[f64; 3]; 2]>,
+    /// Their weight, instead of the body's.
+    #[schemars(range(min = 0.0))]
+    pub weight: f64,
 }
 
 /// A rectangular sheet in its own x-y plane, centred on the origin.
@@ -273,6 +302,11 @@ pub struct BodyTable {
     /// Coulomb friction.
     #[schemars(range(min = 0.0))]
     pub friction: f64,
+    /// How much cloth that is pinched between this and another surface follows this one; shares count, not sizes.
+    #[schemars(range(min = 0.0))]
+    pub flypaper_weight: f64,
+    /// Parts of the body with a weight of their own.
+    pub flypaper: Vec<BodyFlypaperTable>,
 }
 
 impl Default for BodyTable {
@@ -297,6 +331,8 @@ impl Default for BodyTable {
             rotation: [0.0; 3],
             keys: Vec::new(),
             friction: 0.5,
+            flypaper_weight: 1.0,
+            flypaper: Vec::new(),
         }
     }
 }

@@ -6,6 +6,7 @@
 
 mod body;
 mod build;
+mod flypaper;
 pub mod format;
 mod lines;
 mod rest_fields;

@@ -262,3 +262,34 @@ fn a_sewing_pattern_is_cloth_with_threads() {
     let fine = error("[[cloth]]\npattern = { file = \"none.json\", edge-length = 0 }\n", &[]);
     assert!(fine.starts_with("s.toml:2: cloth.0.pattern.edge-length: 0; expected a number above 0"), "{fine}");
 }
+
+#[test]
+fn flypaper_weights_are_per_body_per_part_of_it_and_per_vertex_of_cloth() {
+    let bodies = "[[body]]\nname = \"floor\"\nbox = { size = [1, 1, 1] }\nflypaper-weight = 0.9\n\
+                  [[body]]\nname = \"hand\"\nbox = { size = [1, 1, 1] }\nposition = [0, 3, 0]\nflypaper-weight = 0.1\n\
+                  flypaper = [{ box = [[-9, 3.4, -9], [9, 9, 9]], weight = 0.5 }]\n";
+    let glove = "flypaper = [{ vertices = [3], weights = { floor = 0 } }]\n";
+    let text = format!("{SHEET}{glove}{bodies}");
+    let scene = parse("s.toml", &text, Path::new("."), &[]).unwrap();
+    let weights = &scene.world.flypaper_weights;
+    let count = scene.world.surfaces.meshes()[0].positions.len();
+    assert_eq!(weights.of_bodies.len(), 2 * count);
+    assert!(weights.of_bodies[..count].iter().all(|&weight| weight == 0.9));
+    let hand = scene.world.surfaces.positions_at(&scene.world.bodies, 0.0).split_off(count);
+    for (place, &weight) in hand.iter().zip(&weights.of_bodies[count..]) {
+        assert_eq!(weight, if place.y > 3.4 { 0.5 } else { 0.1 });
+    }
+    let [(vertex, own)] = weights.of_vertices.as_slice() else { panic!("one vertex has its own") };
+    assert_eq!(vertex.0, 3);
+    assert!(own[..count].iter().all(|&weight| weight == 0.0));
+    assert_eq!(own[count..], weights.of_bodies[count..], "bodies that are not named keep theirs");
+    let plain = parse("s.toml", &format!("{SHEET}[[body]]\nplane = {{}}\n"), Path::new("."), &[]).unwrap();
+    assert_eq!(plain.world.flypaper_weights, Default::default());
+
+    let nobody = error(&format!("{SHEET}flypaper = [{{ vertices = [3], weights = {{ foot = 0 }} }}]\n{bodies}"), &[]);
+    assert_eq!(nobody, "s.toml:6: cloth.0.flypaper.0.weights.foot: no body foot; the scene has floor, hand");
+    let empty = error(&format!("{SHEET}{bodies}[[body.flypaper]]\nweight = 1\n"), &[]);
+    assert!(empty.contains("body.1.flypaper"), "{empty}");
+    let negative = error(&format!("{SHEET}[[body]]\nplane = {{}}\nflypaper-weight = -1\n"), &[]);
+    assert_eq!(negative, "s.toml:8: body.0.flypaper-weight: -1; expected a number of at least 0");
+}

@@ -1,9 +1,12 @@
 //! The last resort: vertices that still collide are slowed down, with more and more of their surroundings, and then
 //! stopped.
 //!
-//! Cloth that does not move cannot cross itself, so this ends with a clear motion of all free vertices among themselves.
+//! Slow means slow against what is prescribed there: cloth near a moving body is carried along by it, as it would stick to it,
+//! and cloth among cloth stands still. Cloth that does not move cannot cross itself, so this ends with a clear motion of all
+//! free vertices among themselves wherever the surroundings move alike.
 //!
-//! Guarantees: it ends; collisions that are left have only stopped and prescribed vertices, and are counted.
+//! Guarantees: it ends; collisions that are left have only stopped and prescribed vertices, and are counted. Where prescribed
+//! vertices squeeze cloth, only cloth around that place is stopped.
 //! Does not: keep momentum.
 
 use super::detect::{Collision, Moved, collisions};
@@ -14,6 +17,8 @@ use crate::geometry::{DVec3, VertexId};
 
 /// Rounds in which the motion is halved before it is stopped.
 const HALVINGS: u32 = 4;
+/// After every so many rounds the surroundings reach twice as far.
+const ROUNDS_PER_DOUBLING: u32 = 3;
 
 /// Slows colliding vertices until nothing collides that could be helped.
 pub(super) fn slow_down(
@@ -27,25 +32,23 @@ pub(super) fn slow_down(
     let mut slowed = vec![false; path.end.len()];
     let mut stopped = vec![false; path.end.len()];
     for round in 0u32.. {
-        let mut reached = vec![false; path.end.len()];
-        for vertex in left.iter().flat_map(|collision| collision.stencil.vertices) {
-            reached[vertex.index()] = true;
-        }
-        for _ in 0..(1u32 << round.min(20)) {
-            if !grow(input, &mut reached) {
+        let mut reached = Reached::around(input, path, &left);
+        for _ in 0..(1u32 << (round / ROUNDS_PER_DOUBLING).min(20)) {
+            if !reached.grow(input) {
                 break;
             }
         }
         let mut moved = vec![false; path.end.len()];
         let mut vertices: Vec<VertexId> = Vec::new();
-        for at in 0..reached.len() {
-            if !reached[at] || input.inverse_mass[at] == 0.0 || stopped[at] {
+        for at in 0..path.end.len() {
+            let Some(carrier) = reached.carriers[at] else { continue };
+            if input.inverse_mass[at] == 0.0 || stopped[at] {
                 continue;
             }
             if round < HALVINGS {
-                path.velocities[at] *= 0.5;
+                path.velocities[at] = carrier + (path.velocities[at] - carrier) * 0.5;
             } else {
-                path.velocities[at] = DVec3::ZERO;
+                path.velocities[at] = carrier;
                 stopped[at] = true;
             }
             slowed[at] = true;
@@ -56,37 +59,66 @@ pub(super) fn slow_down(
             break;
         }
         path.follow(&vertices);
-        let settled = |collision: &Collision| {
+        let is_settled = |collision: &Collision| {
             collision.stencil.vertices.iter().all(|vertex| {
                 let at = vertex.index();
                 input.inverse_mass[at] == 0.0 || stopped[at]
             })
         };
         // What did not move in this round was reported before and is kept.
-        let before = left.into_iter().filter(|c| !c.stencil.vertices.iter().any(|vertex| moved[vertex.index()]));
-        let now = collisions(input, settings, path, Moved::Marked(&moved), workspace, report);
-        let (hopeless, open): (Vec<_>, Vec<_>) = before.chain(now).partition(settled);
-        report.unresolved = hopeless.len();
-        if open.is_empty() {
+        left.retain(|collision| !collision.stencil.vertices.iter().any(|vertex| moved[vertex.index()]));
+        left.extend(collisions(input, settings, path, Moved::Marked(&moved), workspace, report));
+        // Nothing moves a settled pair any more, so its surroundings need not be stopped for it.
+        let before = left.len();
+        left.retain(|collision| !is_settled(collision));
+        report.unresolved += before - left.len();
+        if left.is_empty() {
             break;
         }
-        left = hopeless.into_iter().chain(open).collect();
     }
     report.slowed_vertices = slowed.iter().filter(|&&slowed| slowed).count();
 }
 
-/// Adds every neighbour; says whether there was any to add.
-fn grow(input: &ContactInput, reached: &mut [bool]) -> bool {
-    let topology = input.mesh.topology();
-    let joined: Vec<VertexId> = (topology.edges().iter())
-        .filter_map(|&[a, b]| match (reached[a.index()], reached[b.index()]) {
-            (true, false) => Some(b),
-            (false, true) => Some(a),
-            _ => None,
-        })
-        .collect();
-    for vertex in &joined {
-        reached[vertex.index()] = true;
+/// Vertices around collisions, and the velocity with which what is prescribed there would carry each of them.
+struct Reached {
+    carriers: Vec<Option<DVec3>>,
+}
+
+impl Reached {
+    /// The vertices of some collisions.
+    fn around(input: &ContactInput, path: &Path, collisions: &[Collision]) -> Self {
+        let mut sums = vec![(DVec3::ZERO, 0.0); path.end.len()];
+        let mut is_reached = vec![false; path.end.len()];
+        for collision in collisions {
+            let vertices = collision.stencil.vertices;
+            let prescribed = vertices.iter().filter(|vertex| input.inverse_mass[vertex.index()] == 0.0);
+            let (sum, count) = prescribed
+                .fold((DVec3::ZERO, 0.0), |(sum, count), vertex| (sum + path.velocities[vertex.index()], count + 1.0));
+            for vertex in vertices {
+                is_reached[vertex.index()] = true;
+                sums[vertex.index()].0 += sum;
+                sums[vertex.index()].1 += count;
+            }
+        }
+        let carrier = |(sum, count): (DVec3, f64)| if count > 0.0 { sum / count } else { DVec3::ZERO };
+        let carriers = sums.into_iter().zip(is_reached).map(|(sum, reached)| reached.then(|| carrier(sum)));
+        Self { carriers: carriers.collect() }
     }
-    !joined.is_empty()
+
+    /// Adds every neighbour, carried like the mean of those it is reached from; says whether there was any to add.
+    fn grow(&mut self, input: &ContactInput) -> bool {
+        let mut added: Vec<(VertexId, DVec3)> = (input.mesh.topology().edges().iter())
+            .filter_map(|&[a, b]| match (self.carriers[a.index()], self.carriers[b.index()]) {
+                (Some(carrier), None) => Some((b, carrier)),
+                (None, Some(carrier)) => Some((a, carrier)),
+                _ => None,
+            })
+            .collect();
+        added.sort_by_key(|entry| entry.0);
+        for group in added.chunk_by(|a, b| a.0 == b.0) {
+            let sum: DVec3 = group.iter().map(|entry| entry.1).sum();
+            self.carriers[group[0].0.index()] = Some(sum / group.len() as f64);
+        }
+        !added.is_empty()
+    }
 }

@@ -157,6 +157,29 @@ fn prescribed_motion_that_leaves_no_way_is_reported_and_ends() {
     assert!(resolved.report.unresolved > 0);
 }
 
+/// Two prescribed patches close through one corner of a sheet while everything moves along: only cloth around that corner is
+/// slowed down, and it is carried along.
+#[test]
+fn a_squeeze_stops_cloth_around_it_only() {
+    let jaw = |z: f64| move |x: f64, y: f64| DVec3::new(0.2 * x - 0.05, 0.2 * y - 0.05, z);
+    let side = 12;
+    let count = (side + 1) * (side + 1);
+    let mut sheets = Sheets::new(side, &[&flat(0.0), &jaw(0.01), &jaw(-0.01)]);
+    sheets.inverse_mass[count..].fill(0.0);
+    let along = DVec3::new(0.0, 3.0, 0.0);
+    let closing = |at: usize| DVec3::Z * [0.0, -2.0, 2.0][at / count];
+    let end = sheets.moved(|at, _| along + closing(at), 0.01);
+    let resolved = sheets.resolve(&end, 0.01, &ContactSettings::default(), &OrdinaryRules);
+    assert!(resolved.report.unresolved > 0, "there is no way");
+    assert!(resolved.report.slowed_vertices < count / 2, "{:?}", resolved.report);
+    for at in 0..count {
+        let moved = resolved.positions[at] - sheets.positions[at];
+        assert!((moved - along * 0.01).length() < 0.025, "vertex {at} moved by {moved}");
+        let [x, y] = [sheets.positions[at].x, sheets.positions[at].y];
+        assert!(x.max(y) < 0.75 || resolved.positions[at] == end[at], "vertex {at} is far from the squeeze");
+    }
+}
+
 #[test]
 fn rules_let_pairs_cross_or_keep_them_farther_apart() {
     struct AllMayCross;

@@ -37,6 +37,9 @@ pub(super) const CASES: &[Case] = &[
     Case { name: "bbii", about: "BBII: the edge of one handkerchief through the middle of another",
            family: Family::Rudimentary, promises: &[(Bbii, 1)], default_resolution: 14, smallest_resolution: 4,
            make: bbii },
+    Case { name: "bbii-corner", about: "BBII: a corner of one handkerchief through the middle of another",
+           family: Family::Rudimentary, promises: &[(Bbii, 1)], default_resolution: 14, smallest_resolution: 6,
+           make: bbii_corner },
     Case { name: "bibi", about: "BIBI: two handkerchiefs cutting into each other's edges", family: Family::Rudimentary,
            promises: &[(Bibi, 1)], default_resolution: 14, smallest_resolution: 4, make: bibi },
     Case { name: "bli", about: "BLI: a handkerchief curled through itself from its edge to a loop vertex",
@@ -182,6 +185,17 @@ fn bbii(recipe: &Recipe) -> Sample {
     let turn = DQuat::from_rotation_y(0.31) * DQuat::from_rotation_x(0.17);
     let small = Sheet::handkerchief(0.6 * SIDE, recipe.resolution, recipe.triangulation(1));
     sample.add("standing", &small, |point| turn * DVec3::new(point.x, point.y, 0.0) + DVec3::new(0.013, 0.071, -0.007));
+    sample
+}
+
+/// As [`bbii`], but what stands through narrows to a corner: pulling it out makes the contour shorter.
+fn bbii_corner(recipe: &Recipe) -> Sample {
+    use std::f64::consts::FRAC_PI_4;
+    let mut sample = Sample::new();
+    sample.add("lying", &handkerchief(recipe, 0), |point| lying(point, 0.0));
+    let turn = DQuat::from_rotation_y(0.31) * DQuat::from_rotation_x(0.17) * DQuat::from_rotation_z(FRAC_PI_4);
+    let small = Sheet::handkerchief(0.6 * SIDE, recipe.resolution, recipe.triangulation(1));
+    sample.add("standing", &small, |point| turn * DVec3::new(point.x, point.y, 0.0) + DVec3::new(0.013, 0.101, -0.007));
     sample
 }
 

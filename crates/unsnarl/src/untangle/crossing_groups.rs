@@ -1,6 +1,6 @@
 //! Which elements may pass through which: the two sides of every contour that a resolver works on.
 //!
-//! Each group has two sides, given by triangles; their edges and corners belong to the side, too. A pair may cross when
+//! Each group has two sides, given by triangles with their edges and corners, or element by element. A pair may cross when
 //! one of its elements is on the first side of a group and the other on the second side of the same group.
 
 use unsnarl_geometry::ccd::ElementPair;
@@ -22,17 +22,53 @@ pub struct CrossingGroups {
     triangles: Vec<(TriangleId, u32, Side)>,
 }
 
+/// The elements on one side of a group.
+#[derive(Clone, Debug, Default)]
+pub struct Elements {
+    vertices: Vec<VertexId>,
+    edges: Vec<EdgeId>,
+    triangles: Vec<TriangleId>,
+}
+
+impl Elements {
+    /// Triangles with all their edges and corners.
+    pub fn of_triangles(topology: &Topology, triangles: &[TriangleId]) -> Self {
+        Self {
+            vertices: triangles.iter().flat_map(|&triangle| topology.triangle(triangle)).collect(),
+            edges: triangles.iter().flat_map(|&triangle| topology.triangle_edges(triangle)).collect(),
+            triangles: triangles.to_vec(),
+        }
+    }
+
+    /// Vertices with all edges and triangles that have one of them, but not the other corners of these.
+    pub fn around(topology: &Topology, vertices: &[VertexId]) -> Self {
+        Self {
+            vertices: vertices.to_vec(),
+            edges: vertices.iter().flat_map(|&vertex| topology.vertex_edges(vertex)).copied().collect(),
+            triangles: vertices.iter().flat_map(|&vertex| topology.vertex_triangles(vertex)).copied().collect(),
+        }
+    }
+
+    /// The same elements without the vertices.
+    pub fn without_vertices(self) -> Self {
+        Self { vertices: Vec::new(), ..self }
+    }
+}
+
 impl CrossingGroups {
     /// Adds a group; the same triangles may be on both sides.
     pub fn add(&mut self, topology: &Topology, first: &[TriangleId], second: &[TriangleId]) {
+        self.add_elements([first, second].map(|triangles| Elements::of_triangles(topology, triangles)));
+    }
+
+    /// Adds a group of just these elements.
+    pub fn add_elements(&mut self, [first, second]: [Elements; 2]) {
         let group = self.count;
         self.count += 1;
-        for (side, triangles) in [(Side::First, first), (Side::Second, second)] {
-            for &triangle in triangles {
-                self.triangles.push((triangle, group, side));
-                self.edges.extend(topology.triangle_edges(triangle).map(|edge| (edge, group, side)));
-                self.vertices.extend(topology.triangle(triangle).map(|vertex| (vertex, group, side)));
-            }
+        for (side, elements) in [(Side::First, first), (Side::Second, second)] {
+            self.vertices.extend(elements.vertices.into_iter().map(|vertex| (vertex, group, side)));
+            self.edges.extend(elements.edges.into_iter().map(|edge| (edge, group, side)));
+            self.triangles.extend(elements.triangles.into_iter().map(|triangle| (triangle, group, side)));
         }
     }
 
@@ -96,6 +132,13 @@ mod tests {
         assert!(passes(0, b) && passes(3, a), "the sides of the first group");
         assert!(!passes(1, c) && !passes(6, b), "sides of different groups");
         assert!(passes(6, c), "a group may face itself");
+        let mut sunk = CrossingGroups::default();
+        let body = Elements::of_triangles(&topology, &[b]);
+        sunk.add_elements([Elements::around(&topology, &[VertexId(0)]), body]);
+        let sunk = sunk.finish();
+        let passes = |vertex, triangle| sunk.lets_through(ElementPair::VertexTriangle(VertexId(vertex), triangle));
+        assert!(passes(0, b) && passes(3, a), "a vertex and what is at it");
+        assert!(!passes(1, b), "but not its neighbours");
         let edge = |triangle: TriangleId| topology.triangle_edges(triangle)[0];
         assert!(groups.lets_through(ElementPair::EdgeEdge(edge(a), edge(b))));
         assert!(!groups.lets_through(ElementPair::EdgeEdge(edge(a), edge(c))));

@@ -12,9 +12,10 @@
 
 use super::pinch::{BodyMeshes, Pinch};
 use crate::dynamics::Hold;
+use std::sync::Arc;
 use unsnarl_geometry::distance::point_triangle;
 use unsnarl_geometry::math::DMat3;
-use unsnarl_geometry::{DVec3, VertexId};
+use unsnarl_geometry::{DVec3, Topology, TriangleId, VertexId};
 
 /// How much each surface counts for a vertex that several hold.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -23,13 +24,13 @@ pub struct FlypaperWeights {
     /// triangle's corners. Where all are 0, all count the same.
     pub of_bodies: Vec<f64>,
     /// For single vertices of cloth, weights of the bodies' vertices to use instead; sorted by vertex.
-    pub of_vertices: Vec<(VertexId, Vec<f64>)>,
+    pub of_vertices: Vec<(VertexId, Arc<[f64]>)>,
 }
 
 impl FlypaperWeights {
     fn at(&self, vertex: VertexId, corners: [VertexId; 3], barycentric: [f64; 3]) -> f64 {
         let own = self.of_vertices.binary_search_by_key(&vertex, |entry| entry.0);
-        let weights = own.map_or(&self.of_bodies, |at| &self.of_vertices[at].1);
+        let weights = own.map_or(self.of_bodies.as_slice(), |at| &self.of_vertices[at].1);
         let corner = |k: usize| weights.get(corners[k].index()).copied().unwrap_or(1.0).max(0.0) * barycentric[k];
         (corner(0) + corner(1)) + corner(2)
     }
@@ -52,16 +53,28 @@ pub fn goals(
                 .iter()
                 .map(|&triangle| {
                     let corners = meshes.topology().triangle(triangle);
-                    let from = corners.map(|corner| start[corner.index()]);
-                    let to = corners.map(|corner| end[corner.index()]);
-                    let closest = point_triangle(point, from);
-                    let step = carried_step(from, to, closest.weights, closest.offset);
+                    let closest = point_triangle(point, corners.map(|corner| start[corner.index()]));
+                    let step = carried_by(meshes.topology(), [start, end], triangle, point);
                     (weights.at(pinch.vertex, corners, closest.weights), step)
                 })
                 .collect();
             (pinch.vertex, Hold::At(point + mean(&carried)))
         })
         .collect()
+}
+
+/// How far a triangle that moves from `start` to `end` carries a point along.
+pub(super) fn carried_by(
+    topology: &Topology,
+    [start, end]: [&[DVec3]; 2],
+    triangle: TriangleId,
+    point: DVec3,
+) -> DVec3 {
+    let corners = topology.triangle(triangle);
+    let from = corners.map(|corner| start[corner.index()]);
+    let to = corners.map(|corner| end[corner.index()]);
+    let closest = point_triangle(point, from);
+    carried_step(from, to, closest.weights, closest.offset)
 }
 
 fn mean(carried: &[(f64, DVec3)]) -> DVec3 {

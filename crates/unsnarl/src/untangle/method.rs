@@ -11,10 +11,12 @@ use super::crossing_groups::CrossingGroups;
 use super::moves::Moves;
 use super::{ColourRules, Remedy};
 use super::{gia, icm, repulsive_icm, sim_prev, uir};
+use crate::analysis::colour::colour;
 use crate::analysis::region::{Cut, CutTraces, Separation};
 use crate::analysis::{Assembly, PartKind, Tangle, TangledContour, Trace};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use unsnarl_geometry::{DVec3, Topology, TriangleId, VertexId};
 
 /// Which untangler works.
@@ -185,6 +187,23 @@ pub fn plan(method: Method, situation: &Situation, settings: &ClassicSettings) -
         }
     }
     draft.finish()
+}
+
+/// What becomes of cloth that crosses bodies, and the rest of the tangle. A body has an inside, so no method has to be chosen for it.
+pub fn plan_for_bodies<'a>(situation: &Situation<'a>, settings: &ClassicSettings) -> (Plan, Cow<'a, Tangle>) {
+    let mut draft = Draft::new(*situation, *settings);
+    let tangle = situation.tangle;
+    let is_left: Vec<bool> =
+        (0..tangle.contours.len()).map(|index| gia::eject(&mut draft, index) == Scope::Out).collect();
+    draft.report.treated = is_left.iter().filter(|&&left| !left).count();
+    draft.report.out_of_scope = is_left.len() - draft.report.treated;
+    if draft.report.treated == 0 {
+        return (Plan::default(), Cow::Borrowed(tangle));
+    }
+    let left = tangle.contours.iter().zip(&is_left).filter(|(_, left)| **left);
+    let contours: Vec<TangledContour> = left.map(|(contour, _)| contour.clone()).collect();
+    let colours = colour(draft.topology(), &contours);
+    (draft.finish(), Cow::Owned(Tangle { contours, colours }))
 }
 
 /// A plan in the making.

@@ -33,6 +33,6 @@ pub mod tearing;
 mod uir;
 
 pub use crossing_groups::CrossingGroups;
-pub use method::{ClassicReport, ClassicSettings, Method, Plan, Situation, plan};
+pub use method::{ClassicReport, ClassicSettings, Method, Plan, Situation, plan, plan_for_bodies};
 pub use remedy::{ColourRules, Remedy};
 pub use style::FoldStyle;

@@ -5,17 +5,26 @@
 //! has near surfaces with opposite normals as well, pinches nothing. Different bodies pinch as soon as both are within
 //! reach, crossing or not. (Baraff, Witkin and Kass 2003, 4.4)
 //!
+//! Bodies are looked at where they are and where they are at the end of the step: what they begin to pinch during the step has to
+//! be led through it, too, for contact cannot satisfy both sides any more. While a vertex is pinched, the elements around it
+//! pass through bodies and through other pinched elements ([`PinchRules`]).
+//!
 //! Guarantees: the result depends on the positions alone, in vertex order.
 //! Does not: tell apart more than two portions of one body per contour; other contours and other bodies add theirs.
 //! Departs: which side of a surface a vertex is on is told by the normal of the nearest triangle.
 
+use super::flypaper::carried_by;
 use super::method::{crossing_triangles, cut_off_by, cut_off_by_both, triangles_at};
 use super::nearest::{NearestPoint, NearestTriangle};
 use crate::analysis::colour::colour;
 use crate::analysis::{Assembly, PartKind, Tangle, TangledContour, Trace};
+use crate::contact::{PairRules, Rule};
 use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::ops::Range;
+use unsnarl_geometry::ccd::ElementPair;
 use unsnarl_geometry::{Aabb, DVec3, Topology, TopologyError, TriMesh, TriangleId, VertexId};
 
 /// When cloth counts as pinched.
@@ -36,6 +45,10 @@ impl Default for PinchSettings {
     }
 }
 
+/// A point is behind a surface when it is this far below it, as a share of its distance from the nearest point. Else it is
+/// beyond the border of the piece of surface looked at: the front of a knee is below the folds at its back, but not behind them.
+const BEHIND: f64 = 0.5;
+
 /// A vertex and the places of bodies that hold it: two or more, in order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pinch {
@@ -49,6 +62,8 @@ pub struct Pinch {
 #[derive(Clone, Debug)]
 pub struct BodyMeshes {
     assembly: Assembly,
+    /// Whether no body can cross itself.
+    are_convex: bool,
 }
 
 impl BodyMeshes {
@@ -57,7 +72,27 @@ impl BodyMeshes {
         let parts = bodies
             .into_iter()
             .map(|(name, mesh)| (name.to_owned(), PartKind::Cloth, mesh.positions.len(), mesh.triangles.as_slice()));
-        Ok(Self { assembly: Assembly::new(parts)? })
+        Ok(Self { assembly: Assembly::new(parts)?, are_convex: false })
+    }
+
+    /// Says that every single body is convex for all times: only two of them can pinch.
+    pub fn of_convex_bodies(mut self) -> Self {
+        self.are_convex = true;
+        self
+    }
+
+    /// Whether anything can be pinched while the bodies go from start to end: a body that may cross itself does it alone, others
+    /// need one within twice the reach.
+    pub fn may_pinch(&self, ends: [&[DVec3]; 2], reach: f64) -> bool {
+        if !self.are_convex {
+            return !ends[0].is_empty();
+        }
+        let swept = |vertices: Range<usize>| {
+            Aabb::of_points(ends.into_iter().flat_map(|positions| positions[vertices.clone()].iter().copied()))
+        };
+        let boxes: Vec<Aabb> =
+            self.assembly.parts().iter().map(|part| swept(part.vertices.clone()).inflated(reach)).collect();
+        (1..boxes.len()).any(|second| (0..second).any(|first| boxes[first].overlaps(&boxes[second])))
     }
 
     /// The connectivity of all bodies together.
@@ -79,20 +114,32 @@ pub fn find(
     cloth: &[DVec3],
     settings: &PinchSettings,
 ) -> Vec<Pinch> {
-    let topology = meshes.topology();
-    let mut held: Vec<(VertexId, TriangleId)> = Vec::new();
-    for tangled in &tangle.contours {
-        let sides = Trace::BOTH.map(|trace| side(topology, tangled, trace));
-        held.extend(held_by(topology, bodies, [&sides[0], &sides[1]], cloth, settings, settings.depth));
+    grouped(Search { meshes, bodies: [bodies, bodies], cloth, settings }.held(tangle))
+}
+
+/// All vertices that are pinched at the start of a step or would be at its end, in order. `tangles` are those of the bodies
+/// at both ends. Cloth is thought to be carried by the nearer surface until then.
+pub fn find_during(
+    meshes: &BodyMeshes,
+    [start, end]: [&[DVec3]; 2],
+    [at_start, at_end]: [&Tangle; 2],
+    cloth: &[DVec3],
+    settings: &PinchSettings,
+) -> Vec<Pinch> {
+    let mut held = Search { meshes, bodies: [start, start], cloth, settings }.held(at_start);
+    held.sort_unstable();
+    if start != end {
+        // A vertex that is held already keeps the places that hold it.
+        let is_new = |entry: &(VertexId, TriangleId)| held.binary_search_by_key(&entry.0, |held| held.0).is_err();
+        let mut later = Search { meshes, bodies: [start, end], cloth, settings }.held(at_end);
+        later.retain(is_new);
+        held.extend(later);
     }
-    let parts: Vec<Vec<TriangleId>> =
-        meshes.assembly.parts().iter().map(|part| part.triangles.clone().map(TriangleId::new).collect()).collect();
-    for second in 1..parts.len() {
-        for first in 0..second {
-            let sides = [parts[first].as_slice(), parts[second].as_slice()];
-            held.extend(held_by(topology, bodies, sides, cloth, settings, settings.reach));
-        }
-    }
+    grouped(held)
+}
+
+/// Vertices with all the places that hold them.
+fn grouped(mut held: Vec<(VertexId, TriangleId)>) -> Vec<Pinch> {
     held.sort_unstable();
     held.dedup();
     let triangles = |group: &[(VertexId, TriangleId)]| group.iter().map(|entry| entry.1).collect();
@@ -101,7 +148,7 @@ pub fn find(
 
 /// A tangle without the contours that run through pinched vertices or cut them off: bodies keep making them anew, so nothing
 /// can undo them before the bodies let go.
-pub fn without_pinched(topology: &Topology, tangle: Tangle, pinched: &[VertexId]) -> Tangle {
+pub fn without_pinched<'a>(topology: &Topology, tangle: &'a Tangle, pinched: &[VertexId]) -> Cow<'a, Tangle> {
     let is_pinched = |vertex: &VertexId| pinched.binary_search(vertex).is_ok();
     let is_free = |tangled: &TangledContour| {
         let crossing = tangled.contour.segments.iter().flatten().flat_map(|&triangle| topology.triangle(triangle));
@@ -109,11 +156,11 @@ pub fn without_pinched(topology: &Topology, tangle: Tangle, pinched: &[VertexId]
         !crossing.chain(cut_off).any(|vertex| is_pinched(&vertex))
     };
     if pinched.is_empty() || tangle.contours.iter().all(is_free) {
-        return tangle;
+        return Cow::Borrowed(tangle);
     }
-    let contours: Vec<TangledContour> = tangle.contours.into_iter().filter(is_free).collect();
+    let contours: Vec<TangledContour> = tangle.contours.iter().filter(|&contour| is_free(contour)).cloned().collect();
     let colours = colour(topology, &contours);
-    Tangle { contours, colours }
+    Cow::Owned(Tangle { contours, colours })
 }
 
 /// The triangles on one side of a contour: what it cuts off there, and what it runs through.
@@ -126,43 +173,127 @@ fn side(topology: &Topology, tangled: &TangledContour, trace: Trace) -> Vec<Tria
     triangles
 }
 
-/// The vertices that two sets of triangles hold between them, with the two triangles nearest to each.
-fn held_by(
-    topology: &Topology,
-    bodies: &[DVec3],
-    sides: [&[TriangleId]; 2],
-    cloth: &[DVec3],
-    settings: &PinchSettings,
-    depth: f64,
-) -> Vec<(VertexId, TriangleId)> {
-    let margin = depth.max(settings.reach);
-    let [mine, theirs] = sides.map(|side| bounds(topology, bodies, side).inflated(margin));
-    let near_both: Vec<usize> =
-        (0..cloth.len()).filter(|&at| mine.contains(cloth[at]) && theirs.contains(cloth[at])).collect();
-    if near_both.is_empty() {
-        return Vec::new();
+/// Looks for pinched vertices at one moment.
+struct Search<'a> {
+    meshes: &'a BodyMeshes,
+    /// The bodies where the step begins, with the cloth, and at the moment looked at.
+    bodies: [&'a [DVec3]; 2],
+    cloth: &'a [DVec3],
+    settings: &'a PinchSettings,
+}
+
+impl Search<'_> {
+    /// Vertices and places that hold them; `tangle` is the bodies' own at the moment.
+    fn held(&self, tangle: &Tangle) -> Vec<(VertexId, TriangleId)> {
+        let topology = self.meshes.topology();
+        let mut held: Vec<(VertexId, TriangleId)> = Vec::new();
+        for tangled in &tangle.contours {
+            let sides = Trace::BOTH.map(|trace| side(topology, tangled, trace));
+            held.extend(self.held_by([&sides[0], &sides[1]], self.settings.depth));
+        }
+        let parts = self.meshes.assembly.parts();
+        let triangles =
+            |part: usize| -> Vec<TriangleId> { parts[part].triangles.clone().map(TriangleId::new).collect() };
+        let own: Vec<Vec<TriangleId>> =
+            if parts.len() > 1 { (0..parts.len()).map(triangles).collect() } else { vec![] };
+        for second in 1..own.len() {
+            for first in 0..second {
+                held.extend(self.held_by([&own[first], &own[second]], self.settings.reach));
+            }
+        }
+        held
     }
-    let [Some(first), Some(second)] = sides.map(|side| NearestTriangle::among(topology, bodies, side)) else {
-        return Vec::new();
-    };
-    let normal = |triangle: TriangleId| normal(topology, bodies, triangle);
-    let holds = |found: &NearestPoint| {
-        let height = found.offset.dot(normal(found.triangle));
-        let distance = found.offset.length();
-        distance <= settings.reach || (height <= 0.0 && distance <= depth)
-    };
-    let held: Vec<Vec<(VertexId, TriangleId)>> = near_both
-        .par_iter()
-        .map(|&at| {
-            let (vertex, point) = (VertexId::new(at), cloth[at]);
-            let Some(near) = first.to(point, settings.reach).filter(holds) else { return Vec::new() };
-            let direction = normal(near.triangle);
-            let faces = |triangle: TriangleId| normal(triangle).dot(direction) < settings.facing;
-            let found = second.to_any_of(point, settings.reach, faces).filter(holds);
-            found.map_or_else(Vec::new, |other| vec![(vertex, near.triangle), (vertex, other.triangle)])
-        })
-        .collect();
-    held.concat()
+
+    /// The vertices that two sets of triangles hold between them, with the two triangles nearest to each.
+    fn held_by(&self, sides: [&[TriangleId]; 2], depth: f64) -> Vec<(VertexId, TriangleId)> {
+        let (topology, [start, now]) = (self.meshes.topology(), self.bodies);
+        let settings = self.settings;
+        let moves = start != now;
+        let margin = depth.max(settings.reach);
+        let reached = |side: &[TriangleId]| {
+            let at_start = bounds(topology, start, side);
+            let both = if moves { at_start.union(bounds(topology, now, side)) } else { at_start };
+            both.inflated(margin)
+        };
+        let [mine, theirs] = sides.map(reached);
+        let cloth = self.cloth;
+        let near_both: Vec<usize> =
+            (0..cloth.len()).filter(|&at| mine.contains(cloth[at]) && theirs.contains(cloth[at])).collect();
+        if near_both.is_empty() {
+            return Vec::new();
+        }
+        let nearest = |bodies| sides.map(|side| NearestTriangle::among(topology, bodies, side));
+        let [Some(first), Some(second)] = nearest(now) else { return Vec::new() };
+        let carriers = if moves { nearest(start) } else { [None, None] };
+        let place = |point: DVec3| {
+            let near = carriers.iter().flatten().filter_map(|side| side.to(point, settings.reach));
+            let near = near.min_by(|a, b| a.offset.length_squared().total_cmp(&b.offset.length_squared()));
+            near.map_or(point, |near| point + carried_by(topology, [start, now], near.triangle, point))
+        };
+        let normal = |triangle: TriangleId| normal(topology, now, triangle);
+        let holds = |found: &NearestPoint| {
+            let height = found.offset.dot(normal(found.triangle));
+            let distance = found.offset.length();
+            distance <= settings.reach || (height <= -BEHIND * distance && distance <= depth)
+        };
+        let held: Vec<Vec<(VertexId, TriangleId)>> = near_both
+            .par_iter()
+            .map(|&at| {
+                let (vertex, point) = (VertexId::new(at), place(cloth[at]));
+                let Some(near) = first.to(point, settings.reach).filter(holds) else { return Vec::new() };
+                let direction = normal(near.triangle);
+                let faces = |triangle: TriangleId| normal(triangle).dot(direction) < settings.facing;
+                let found = second.to_any_of(point, settings.reach, faces).filter(holds);
+                found.map_or_else(Vec::new, |other| vec![(vertex, near.triangle), (vertex, other.triangle)])
+            })
+            .collect();
+        held.concat()
+    }
+}
+
+/// Rules under which elements around pinched vertices pass through bodies and through each other; all else is as another set of
+/// rules says.
+pub struct PinchRules<'a> {
+    rules: &'a dyn PairRules,
+    topology: &'a Topology,
+    /// Vertices from here on belong to bodies.
+    cloth_count: usize,
+    is_pinched: Vec<bool>,
+}
+
+impl<'a> PinchRules<'a> {
+    /// `topology` is that of all cloth, then all bodies; `pinched` are vertices of cloth.
+    pub fn new(rules: &'a dyn PairRules, topology: &'a Topology, cloth_count: usize, pinched: &[VertexId]) -> Self {
+        let mut is_pinched = vec![false; if pinched.is_empty() { 0 } else { cloth_count }];
+        pinched.iter().for_each(|vertex| is_pinched[vertex.index()] = true);
+        Self { rules, topology, cloth_count, is_pinched }
+    }
+
+    fn passes(&self, first: &[VertexId], second: &[VertexId]) -> bool {
+        let is_pinched = |vertex: &VertexId| self.is_pinched.get(vertex.index()).copied().unwrap_or(false);
+        let is_of_body = |element: &[VertexId]| element[0].index() >= self.cloth_count;
+        let [ours, theirs] = [first, second].map(|element| element.iter().any(is_pinched));
+        (ours && (theirs || is_of_body(second))) || (theirs && is_of_body(first))
+    }
+}
+
+impl PairRules for PinchRules<'_> {
+    fn rule(&self, pair: ElementPair) -> Rule {
+        let passes = !self.is_pinched.is_empty()
+            && match pair {
+                ElementPair::VertexTriangle(vertex, triangle) => {
+                    self.passes(&[vertex], &self.topology.triangle(triangle))
+                }
+                ElementPair::EdgeEdge(first, second) => {
+                    self.passes(&self.topology.edge(first), &self.topology.edge(second))
+                }
+            };
+        if passes { Rule::MayCross } else { self.rules.rule(pair) }
+    }
+
+    fn largest_separation(&self) -> f64 {
+        self.rules.largest_separation()
+    }
 }
 
 fn bounds(topology: &Topology, positions: &[DVec3], triangles: &[TriangleId]) -> Aabb {

@@ -102,6 +102,11 @@ impl ColourRules {
         self.groups = groups;
     }
 
+    /// Lets through what other rules let through in groups.
+    pub fn let_through_as(&mut self, other: Self) {
+        self.groups = other.groups;
+    }
+
     /// Gives pairs with an element of a body the usual rule; bodies' vertices begin at this index.
     pub fn keep_usual_from(&mut self, first_body_vertex: usize) {
         self.first_body_vertex = Some(first_body_vertex);

@@ -10,6 +10,9 @@ use crate::analysis::ContourKind;
 
 /// Undoes one contour.
 pub(super) fn treat(draft: &mut Draft, index: usize) -> Scope {
+    if gia::eject(draft, index) == Scope::Treated {
+        return Scope::Treated;
+    }
     match draft.contour(index).kind {
         ContourKind::Closed | ContourKind::Eight => {
             let attracted = gia::attract_regions(draft, index);

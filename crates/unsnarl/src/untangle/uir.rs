@@ -13,10 +13,13 @@ use super::contour_gradient::pulled;
 use super::method::{Draft, Scope, crossing_triangles, cut_off_by, cut_off_by_both, triangles_at};
 use super::{gia, icm, repulsive_icm};
 use crate::analysis::{ContourEnd, ContourKind, Trace};
-use unsnarl_geometry::{DVec3, Topology, TriangleId, VertexId};
+use unsnarl_geometry::DVec3;
 
 /// Undoes one contour.
 pub(super) fn treat(draft: &mut Draft, index: usize) -> Scope {
+    if gia::eject(draft, index) == Scope::Treated {
+        return Scope::Treated;
+    }
     match draft.contour(index).kind {
         ContourKind::Closed | ContourKind::Eight => gia::attract_regions(draft, index),
         ContourKind::Bbii => pull_back(draft, index),
@@ -33,7 +36,7 @@ fn pull_back(draft: &mut Draft, index: usize) -> Scope {
     let cut = Trace::BOTH.into_iter().find_map(|trace| cut_off_by(tangled, trace).map(|region| (trace, region)));
     let Some((trace, region)) = cut else { return Scope::Out };
     let rings = 1 + (region.len() as f64).sqrt().ceil() as usize;
-    let wall = grown(topology, crossing_triangles(tangled, trace.other()), rings);
+    let wall = gia::grown(topology, crossing_triangles(tangled, trace.other()), rings);
     gia::attract(draft, region, &wall);
     repulsive_icm::shorten(draft, index);
     let flap = triangles_at(topology, region);
@@ -42,17 +45,6 @@ fn pull_back(draft: &mut Draft, index: usize) -> Scope {
         Trace::Second => draft.let_through(index, [&wall, &flap]),
     }
     Scope::Treated
-}
-
-/// Triangles and some rings around them, sorted.
-fn grown(topology: &Topology, mut triangles: Vec<TriangleId>, rings: usize) -> Vec<TriangleId> {
-    for _ in 0..rings {
-        let mut vertices: Vec<VertexId> = triangles.iter().flat_map(|&triangle| topology.triangle(triangle)).collect();
-        vertices.sort_unstable();
-        vertices.dedup();
-        triangles = triangles_at(topology, &vertices);
-    }
-    triangles
 }
 
 /// BIBI: each sheet moves along the contour, away from its own border, which so comes to the border of the other.

@@ -163,7 +163,7 @@ fn a_pinched_vertex_inherits_the_weighted_mean_of_the_motions() {
         assert!(pressed(&weights).distance(whole * weight) < 1e-15, "at {weight}");
     }
     assert!(pressed(&FlypaperWeights::default()).distance(whole * 0.5) < 1e-15, "equal by default");
-    let own = FlypaperWeights { of_bodies: of_press(0.0), of_vertices: vec![(VertexId(0), of_press(1.0))] };
+    let own = FlypaperWeights { of_bodies: of_press(0.0), of_vertices: vec![(VertexId(0), of_press(1.0).into())] };
     assert!(pressed(&own).distance(whole) < 1e-15, "a vertex may have its own weights");
     let none = FlypaperWeights { of_bodies: vec![0.0; 6], ..FlypaperWeights::default() };
     assert!(pressed(&none).distance(whole * 0.5) < 1e-15, "weights of 0 count the same");
@@ -190,4 +190,101 @@ fn there_is_no_jump_when_a_pinch_begins_changes_or_ends() {
     assert!(counts.iter().any(|&count| count > 0));
     let drift = cloth.iter().zip(sheet()).map(|(now, before)| now.x.abs().max(before.x)).fold(0.0, f64::max);
     assert!(drift < 0.02, "it stays midway between the arms, not {drift} m off");
+}
+
+/// A triangle far larger than the reach, `gap` from the origin, that faces it from an angle around z.
+fn plate(angle: f64, gap: f64) -> TriMesh {
+    let turn = DQuat::from_rotation_z(angle);
+    let corners = [DVec3::new(-1.0, -gap, 1.0), DVec3::new(1.0, -gap, 1.0), DVec3::new(0.0, -gap, -1.0)];
+    TriMesh { positions: corners.map(|corner| turn * corner).to_vec(), triangles: vec![[0, 1, 2]] }
+}
+
+/// Three bodies close in one after the other and leave again: with two, three and two places a vertex moves by their mean, rests
+/// when they rest, and never moves farther than the body that moves farthest.
+#[test]
+fn the_number_of_surfaces_may_change_without_a_jump() {
+    let third = std::f64::consts::TAU / 3.0;
+    let gap = |body: usize, step: usize| match body {
+        0 => 0.001,
+        1 => 0.0055 - 0.0004 * step.min(9) as f64,
+        _ => 0.0075 - 0.0004 * step.min(15) as f64 + 0.0004 * step.saturating_sub(20) as f64,
+    };
+    let at = |step: usize| -> Vec<TriMesh> { (0..3).map(|body| plate(third * body as f64, gap(body, step))).collect() };
+    let meshes = BodyMeshes::new(at(0).iter().map(|mesh| ("plate", mesh))).unwrap();
+    let positions = |step: usize| at(step).into_iter().flat_map(|mesh| mesh.positions).collect::<Vec<DVec3>>();
+    let (mut cloth, mut counts) = ([DVec3::ZERO], Vec::new());
+    let nothing = analysis::Tangle::default();
+    for step in 0..32 {
+        let (start, end) = (positions(step), positions(step + 1));
+        let pinches = pinch::find(&meshes, &start, &nothing, &cloth, &PinchSettings::default());
+        counts.push(pinches.first().map_or(0, |pinch| pinch.triangles.len()));
+        let Some(hold) = goals(&meshes, [&start, &end], &cloth, &pinches, &FlypaperWeights::default()).pop() else {
+            continue;
+        };
+        let motions =
+            pinches[0].triangles.iter().map(|triangle| end[3 * triangle.index()] - start[3 * triangle.index()]);
+        let mean = motions.sum::<DVec3>() / pinches[0].triangles.len() as f64;
+        assert!(goal(&hold).distance(cloth[0] + mean) < 1e-15, "step {step}");
+        cloth[0] = goal(&hold);
+    }
+    assert!(counts.first() == Some(&0) && counts.contains(&2) && counts.contains(&3), "{counts:?}");
+    assert_eq!(counts.last(), Some(&2), "the third has left: {counts:?}");
+}
+
+/// What bodies will pinch at the end of a step is led through it already.
+#[test]
+fn a_pinch_that_begins_during_a_step_is_found_at_its_start() {
+    let (before, after) = (tweezers(0.9), tweezers(1.0));
+    let meshes = BodyMeshes::new([("tweezers", &before)]).unwrap();
+    let tangles = [&before, &after]
+        .map(|mesh| analysis::analyze(meshes.assembly(), &mesh.positions, &mut analysis::Workspace::default()));
+    let ends = [before.positions.as_slice(), after.positions.as_slice()];
+    let cloth: Vec<DVec3> = sheet();
+    let settings = PinchSettings::default();
+    let now = pinch::find(&meshes, ends[0], &tangles[0], &cloth, &settings);
+    let during = pinch::find_during(&meshes, ends, [&tangles[0], &tangles[1]], &cloth, &settings);
+    assert!(during.len() > now.len(), "{} and {}", during.len(), now.len());
+    assert!(now.iter().all(|pinch| during.contains(pinch)), "what is held keeps its places");
+    let still = pinch::find_during(&meshes, [ends[0]; 2], [&tangles[0]; 2], &cloth, &settings);
+    assert_eq!(still, now);
+}
+
+/// The outer side of what is pressed together is below the surfaces within, but not between them.
+#[test]
+fn the_outside_of_crossed_limbs_is_not_pinched() {
+    let beside = |up: f64| DVec3::new(0.35 - 0.33 * up + 0.0535, up, 0.02);
+    let outside: Vec<DVec3> = (0..8).map(|at| beside(0.9 + 0.0125 * f64::from(at))).collect();
+    assert_eq!(find(&tweezers(1.0), &outside).1, []);
+}
+
+#[test]
+fn only_elements_at_pinched_vertices_pass_through_bodies_and_each_other() {
+    use crate::contact::{OrdinaryRules, PairRules, Rule};
+    use crate::untangle::pinch::PinchRules;
+    use unsnarl_geometry::ccd::ElementPair;
+    // Two triangles of cloth, and one of a body.
+    let topology = Topology::new(9, &[[0, 1, 2], [3, 4, 5], [6, 7, 8]]).unwrap();
+    let rule = |pinched: &[u32], vertex: u32, triangle: u32| {
+        let pinched: Vec<VertexId> = pinched.iter().copied().map(VertexId).collect();
+        let rules = PinchRules::new(&OrdinaryRules, &topology, 6, &pinched);
+        rules.rule(ElementPair::VertexTriangle(VertexId(vertex), TriangleId(triangle)))
+    };
+    assert_eq!(rule(&[], 0, 2), Rule::Ordinary);
+    assert_eq!(rule(&[0], 0, 2), Rule::MayCross, "a pinched vertex and a body");
+    assert_eq!(rule(&[0], 1, 2), Rule::Ordinary, "its neighbour is still kept out");
+    assert_eq!(rule(&[0], 6, 0), Rule::MayCross, "a body's corner and a triangle at the pinched vertex");
+    assert_eq!(rule(&[0], 0, 1), Rule::Ordinary, "cloth that is not pinched is kept apart");
+    assert_eq!(rule(&[0, 4], 0, 1), Rule::MayCross, "pinched cloth on pinched cloth");
+}
+
+#[test]
+fn convex_bodies_pinch_only_near_each_other() {
+    let (left, right) = (plate(0.0, 0.0), plate(0.0, 0.5));
+    let near = plate(0.0, 0.004);
+    let may = |other: &TriMesh| {
+        let meshes = BodyMeshes::new([("left", &left), ("other", other)]).unwrap().of_convex_bodies();
+        let positions = [left.positions.clone(), other.positions.clone()].concat();
+        meshes.may_pinch([&positions, &positions], 0.003)
+    };
+    assert!(may(&near) && !may(&right));
 }
