@@ -1,6 +1,6 @@
-"""Cloth that a character's own limbs pinch: the bars, judged by speeds of the frames and by ipctk's intersections.
+"""Recovering from tangles: a tortured shirt, and cloth that a character's own limbs pinch, judged by ipctk and by speeds of the frames.
 
-Run with --unsnarl PATH. Without --long one scene runs at half its length and resolution of time. --control also runs without flypapering and the
+Run with --unsnarl PATH. Without --long only the tortured shirt and its control run. --control also runs without flypapering and the
 untangler, and expects the bars to be missed. --keep FOLDER keeps the caches and pictures, and uses those that are there.
 """
 
@@ -11,7 +11,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "support"))
-from pinch_bars import judge  # noqa: E402
+from pinch_bars import judge, meets  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Scene, more settings; the frames between which its body stands still, and the frame at which it has let go.
@@ -23,13 +23,14 @@ CHARACTERS = {
     "belly_rub 50 %": (["body.0.flypaper-weight=0.5", "body.0.flypaper.0.weight=0.5"], (24, 36), 60),
     "belly_rub 100 %": (["body.0.flypaper-weight=0", "body.0.flypaper.0.weight=1"], (24, 36), 60),
 }
-SHORT = ("armpit", ["scene.frames=34", "body.0.clip-speed=2.5"], (10, 14), 24)
+# The shirt is tortured until this frame, and has to be clean this many frames later.
+TORTURED, GIVEN = 24, 48
 CONTROL = ["untangle.method=off", "untangle.flypaper=off"]
 
 
-def simulate(unsnarl, scene, cache, changes):
+def simulate(unsnarl, scene, cache, changes, more=()):
     path = ROOT / "scenes" / f"{scene.split()[0]}.toml"
-    command = [unsnarl, "sim", str(path), "-o", str(cache), "-q", "--picture", f"{cache}.png"]
+    command = [unsnarl, "sim", str(path), "-o", str(cache), "-q", "--picture", f"{cache}.png", *more]
     for change in changes:
         command += ["--set", change]
     run = subprocess.run(command, capture_output=True, text=True)
@@ -50,6 +51,17 @@ def row(name, seen):
     return all(bars)
 
 
+def shirt(unsnarl, scene, folder):
+    """Tortures a shirt, switches GIA on, and says at which frame ipctk finds it clean from then on; None if it does not."""
+    cache = pathlib.Path(folder) / scene
+    simulate(unsnarl, scene, cache, [f"scene.frames={TORTURED}"])
+    assert meets(cache, TORTURED), "the torture makes no tangle"
+    released = ["collision.method=pipeline", "untangle.method=gia", f"scene.frames={TORTURED + GIVEN}"]
+    simulate(unsnarl, scene, cache, released, ["--resume", "--from", str(TORTURED)])
+    dirty = [frame for frame in range(TORTURED, TORTURED + GIVEN + 1) if meets(cache, frame)]
+    return None if dirty[-1] == TORTURED + GIVEN else dirty[-1] + 1
+
+
 def main():
     flags = argparse.ArgumentParser()
     flags.add_argument("--unsnarl", required=True)
@@ -61,8 +73,14 @@ def main():
     if not (ROOT / "../shared/data").exists():
         print("skipped, no shared data")
         return
-    runs = [(name, *run) for name, run in CHARACTERS.items()] if flags.long else [SHORT]
     kept = True
+    with tempfile.TemporaryDirectory() as folder:
+        clean = shirt(flags.unsnarl, "tortured_shirt", folder)
+        print(f"tortured shirt: clean from frame {clean} on; GIA was switched on at {TORTURED}")
+        hem = shirt(flags.unsnarl, "tortured_hem", folder)
+        print(f"tortured hem: {'not clean, as expected' if hem is None else f'clean from frame {hem} on'}")
+        kept &= clean is not None and hem is None
+    runs = [(name, *run) for name, run in CHARACTERS.items()] if flags.long else []
     for name, changes, rest, release in runs:
         if flags.only and flags.only != name:
             continue

@@ -10,6 +10,8 @@ use std::time::Instant;
 use unsnarl::simulation::{Flow, Simulation};
 use unsnarl_io::scene_file;
 
+type Failure = Box<dyn std::error::Error + Send + Sync>;
+
 const SCENE: &str = r#"
 [scene]
 frame-rate = 24
@@ -27,14 +29,14 @@ clip-start = -0.8
 friction = 0.3
 "#;
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
+fn main() -> Result<(), Failure> {
     let frames: u32 = std::env::args().nth(1).map_or(Ok(16), |text| text.parse())?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
     pool.install(|| compare(frames))
 }
 
-fn compare(frames: u32) -> Result<(), Box<dyn std::error::Error>> {
-    let simulation = |changes: &[&str]| -> Result<Simulation, Box<dyn std::error::Error>> {
+fn compare(frames: u32) -> Result<(), Failure> {
+    let simulation = |changes: &[&str]| -> Result<Simulation, Failure> {
         let changes: Vec<String> = changes.iter().map(|&change| change.to_owned()).collect();
         let scene = scene_file::parse("cape", SCENE, Path::new("."), &changes)?;
         Ok(Simulation::new(scene.world, scene.state, scene.settings))
@@ -67,7 +69,7 @@ fn compare(frames: u32) -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-fn advance(simulation: &mut Simulation) -> Result<(f64, unsnarl::report::FrameReport), Box<dyn std::error::Error>> {
+fn advance(simulation: &mut Simulation) -> Result<(f64, unsnarl::report::FrameReport), Failure> {
     let start = Instant::now();
     let report = simulation.advance(1.0 / 24.0, &mut |_| Flow::GoOn)?;
     Ok((start.elapsed().as_secs_f64(), report))

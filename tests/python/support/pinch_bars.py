@@ -8,6 +8,13 @@ import numpy
 
 from cache_file import read
 
+def meets(cache, frame):
+    """Whether cloth meets cloth at a frame, by ipctk."""
+    faces = read(cache / "mesh.unsnarl")["triangles"].astype(int)
+    points = read(cache / f"frame_{frame:06}.unsnarl")["positions"]
+    return ipctk.has_intersections(ipctk.CollisionMesh(points, ipctk.edges(faces), faces), points)
+
+
 RINGS = 3
 """Rings of vertices around a pinch that count as its surroundings."""
 
