@@ -288,8 +288,8 @@ fn flypaper_weights_are_per_body_per_part_of_it_and_per_vertex_of_cloth() {
 
     let nobody = error(&format!("{SHEET}flypaper = [{{ vertices = [3], weights = {{ foot = 0 }} }}]\n{bodies}"), &[]);
     assert_eq!(nobody, "s.toml:6: cloth.0.flypaper.0.weights.foot: no body foot; the scene has floor, hand");
-    let empty = error(&format!("{SHEET}{bodies}[[body.flypaper]]\nweight = 1\n"), &[]);
-    assert!(empty.contains("body.1.flypaper"), "{empty}");
+    let empty = error(&format!("{SHEET}[[body]]\nplane = {{}}\nflypaper = [{{ weight = 1 }}]\n"), &[]);
+    assert!(empty.contains("body.0.flypaper.0: takes no vertex"), "{empty}");
     let negative = error(&format!("{SHEET}[[body]]\nplane = {{}}\nflypaper-weight = -1\n"), &[]);
     assert_eq!(negative, "s.toml:8: body.0.flypaper-weight: -1; expected a number of at least 0");
 }
