@@ -168,8 +168,8 @@ fn cloth_sunk_into_a_body_goes_out_whatever_its_contour() {
         .map(|t| positions[t[0] as usize].dot(positions[t[1] as usize].cross(positions[t[2] as usize])))
         .sum();
     assert!(volume > 0.0, "the box faces outward");
-    let form = Form::Mesh(MovingMesh::rigid(triangles, positions, Keyframes::fixed(DVec3::ZERO)));
-    let block = Body { name: "block".into(), form, friction: 0.3, thickness: 1e-3 };
+    let mesh = MovingMesh::rigid(triangles, positions, Keyframes::fixed(DVec3::ZERO));
+    let block = Body::mesh("block", mesh, 0.3, 1e-3);
 
     let cells = 8_u32;
     let mut mesh = TriMesh::default();
