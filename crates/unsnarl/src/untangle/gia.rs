@@ -67,10 +67,9 @@ pub(super) fn eject(draft: &mut Draft, index: usize) -> Scope {
         return Scope::Out;
     }
     let topology = draft.topology();
-    let mut sunk = sunk(draft, tangled, of_cloth);
+    let sunk = sunk(draft, tangled, of_cloth);
     let rings = 2 + (sunk.len() as f64).sqrt().ceil() as usize;
     let wall = grown(topology, crossing_triangles(tangled, of_body), rings);
-    keep_behind(draft, &mut sunk, &wall);
     attract(draft, &sunk, &wall);
     // The neighbours of sunk vertices are outside and have to stay there.
     let body = Elements::of_triangles(topology, &wall);
@@ -109,20 +108,6 @@ fn sunk(draft: &Draft, tangled: &TangledContour, of_cloth: Trace) -> Vec<VertexI
         }
     }
     ends
-}
-
-/// Drops vertices that are in front of the nearest triangle: an edge that goes right through a limb has both ends outside, and
-/// each is behind one of the triangles that it crosses.
-fn keep_behind(draft: &Draft, vertices: &mut Vec<VertexId>, wall: &[TriangleId]) {
-    let topology = draft.topology();
-    let Some(nearest) = NearestTriangle::among(topology, draft.situation.positions, wall) else { return };
-    vertices.retain(|&vertex| {
-        let found = nearest.to(draft.position(vertex), draft.situation.local_size[vertex.index()]);
-        found.is_some_and(|found| {
-            let [a, b, c] = topology.triangle(found.triangle).map(|corner| draft.position(corner));
-            found.offset.dot((b - a).cross(c - a)) < 0.0
-        })
-    });
 }
 
 /// Triangles and some rings around them, sorted.
