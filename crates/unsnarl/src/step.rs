@@ -4,14 +4,14 @@
 
 use crate::analysis::{self, Assembly, Tangle};
 use crate::bodies::{self, Moved, Obstacle, Press};
-use crate::contact::{self, CollisionMethod, ContactReport, Part, Proposal, Purpose, Resolved};
-use crate::dynamics::{self, Guidance, Hold, Start, Support};
+use crate::contact::{self, CollisionMethod, ContactReport, LayerMethod, Nearby, Part, Proposal, Purpose, Resolved};
+use crate::dynamics::{self, Cushion, Guidance, Hold, Start, Support};
 use crate::geometry::ccd::Motion;
 use crate::geometry::{DVec3, VertexId};
 use crate::model::Model;
 use crate::report::StepReport;
 use crate::rest_shape::principal_stretches;
-use crate::settings::{Flypaper, Settings};
+use crate::settings::{ClothModel, Flypaper, Settings};
 use crate::simulation::World;
 use crate::state::State;
 use crate::untangle::esef::Pull;
@@ -116,14 +116,15 @@ pub fn step(
     guidance.holds.extend(world.guidance(state.time + length).holds);
     observe(Stage::Untangle);
     let start = Start { model, state, environment: &world.environment, step: length };
+    let topology = world.contact.mesh().topology();
+    let rules = PinchRules::new(&remedy.rules, topology, state.positions.len(), &held);
     let trial = Trial {
         world,
         solids: &solids,
         surfaces: &surfaces,
         start,
         guidance: &guidance,
-        remedy: &remedy,
-        pinched: &held,
+        rules: &rules,
         is_free: contours == 0 && pinched.is_empty() && state.pulls.is_empty(),
         settings,
     };
@@ -149,6 +150,9 @@ const SUPPORT_ROUNDS: usize = 3;
 /// A support whose point ends this far above its plane, metres, pulls.
 const PULLED: f64 = 1e-9;
 
+/// A cushion that is drawn out by more than this part of its rest gap pulls.
+const MAY_PULL: f64 = 0.01;
+
 /// What a proposal of the step is made from.
 struct Trial<'a> {
     world: &'a World,
@@ -157,9 +161,8 @@ struct Trial<'a> {
     surfaces: &'a [Vec<DVec3>; 2],
     start: Start<'a>,
     guidance: &'a Guidance,
-    remedy: &'a Remedy,
-    /// The vertices that bodies pinch.
-    pinched: &'a [VertexId],
+    /// Which pairs are treated differently: around pinched vertices, and as the remedy says.
+    rules: &'a PinchRules<'a>,
     /// Whether nothing is tangled or pinched. Else cloth may be on the wrong side of a body, and the untangler leads it.
     is_free: bool,
     settings: &'a Settings,
@@ -178,32 +181,49 @@ impl Trial<'_> {
     fn run(&self, workspace: &mut Workspace, observe: &mut dyn FnMut(Stage)) -> Outcome {
         let Start { model, state, step, .. } = self.start;
         let settings = &self.settings.dynamics;
-        let mut proposed = dynamics::propose(&self.start, self.guidance, settings, &mut workspace.dynamics);
+        let is_pipeline = self.settings.collision.method == CollisionMethod::Pipeline;
+        let mut near = if is_pipeline { self.near(workspace) } else { Near::default() };
+        observe(Stage::Contact(Part::Repulsion));
+        let guidance = near.guided(self.guidance);
+        let mut proposed = dynamics::propose(&self.start, &guidance, settings, &mut workspace.dynamics);
         let presses = bodies::presses(self.solids, model, self.guidance, &state.positions, &proposed.positions, step);
         let holds: Vec<(VertexId, Hold)> = presses.iter().map(Press::hold).collect();
-        if !holds.is_empty() {
-            self.propose_again(&holds, &[], &mut proposed, workspace);
+        if near.drop_pulling(&proposed.positions) || !holds.is_empty() {
+            self.propose_again(&holds, &[], &near, &mut proposed, workspace);
         }
         observe(Stage::Propose);
         let mut contacts = self.keep_out(&presses, &mut proposed);
         observe(Stage::KeepOut);
-        if self.settings.collision.method == CollisionMethod::Solids {
+        if !is_pipeline {
             return Outcome { proposed, contacts, collision: ContactReport::default() };
         }
         let purpose = if self.is_free { Purpose::FindSupports } else { Purpose::Resolve };
-        let mut resolved = self.resolve(purpose, &proposed, workspace, observe);
+        let mut resolved = self.resolve(purpose, &proposed, &mut near, workspace, observe);
         if self.is_free && !resolved.supports.is_empty() {
             let first = resolved.report;
-            let supports = self.lean(&holds, resolved.supports, &mut proposed, workspace);
+            let supports = self.lean(&holds, resolved.supports, &near, &mut proposed, workspace);
             observe(Stage::Propose);
             contacts = self.keep_out(&presses, &mut proposed);
             self.rub(&supports, &mut proposed);
             observe(Stage::KeepOut);
-            resolved = self.resolve(Purpose::Resolve, &proposed, workspace, observe);
+            resolved = self.resolve(Purpose::Resolve, &proposed, &mut near, workspace, observe);
             resolved.report.join(&first);
         }
         let collision = take_over(resolved, &mut proposed);
         Outcome { proposed, contacts, collision }
+    }
+
+    /// What lies within thickness, and the cushions between it that dynamics takes over.
+    fn near(&self, workspace: &mut Workspace) -> Near {
+        let Start { state, step, .. } = self.start;
+        let held: Vec<VertexId> = self.guidance.holds.iter().map(|hold| hold.0).collect();
+        let nearby = self.world.contact.nearby(&self.motion(&state.positions, &held), &mut workspace.contact);
+        let is_implicit = self.settings.dynamics.model == ClothModel::BaraffWitkin
+            && self.settings.collision.layers == LayerMethod::Implicit;
+        let stiffness = self.settings.collision.stiffness;
+        let cushions =
+            if is_implicit && self.is_free { nearby.cushions(&state.velocities, step, stiffness) } else { Vec::new() };
+        Near { nearby, cushions }
     }
 
     /// Proposes with supports under the cloth; those that would pull are dropped. Returns the others, and how far cloth would have sunk
@@ -212,6 +232,7 @@ impl Trial<'_> {
         &self,
         holds: &[(VertexId, Hold)],
         supports: Vec<Support>,
+        near: &Near,
         proposed: &mut dynamics::Proposal,
         workspace: &mut Workspace,
     ) -> Vec<(Support, f64)> {
@@ -219,7 +240,7 @@ impl Trial<'_> {
             supports.into_iter().map(|support| (support, support.depth(&proposed.positions))).collect();
         for _ in 0..SUPPORT_ROUNDS {
             let given: Vec<Support> = supports.iter().map(|support| support.0).collect();
-            self.propose_again(holds, &given, proposed, workspace);
+            self.propose_again(holds, &given, near, proposed, workspace);
             supports.retain(|(support, _)| support.depth(&proposed.positions) > -PULLED);
             if supports.len() == given.len() {
                 break;
@@ -244,10 +265,11 @@ impl Trial<'_> {
         &self,
         holds: &[(VertexId, Hold)],
         supports: &[Support],
+        near: &Near,
         proposed: &mut dynamics::Proposal,
         workspace: &mut Workspace,
     ) {
-        let mut guidance = self.guidance.clone();
+        let mut guidance = near.guided(self.guidance);
         guidance.holds.extend(holds);
         guidance.supports.extend(supports);
         guidance.guess.clone_from(&proposed.velocities);
@@ -271,24 +293,52 @@ impl Trial<'_> {
         &self,
         purpose: Purpose,
         proposed: &dynamics::Proposal,
+        near: &mut Near,
         workspace: &mut Workspace,
         observe: &mut dyn FnMut(Stage),
     ) -> Resolved {
         let held: Vec<VertexId> = self.guidance.holds.iter().map(|hold| hold.0).collect();
-        let topology = self.world.contact.mesh().topology();
-        let cloth_count = self.start.state.positions.len();
-        let rules = PinchRules::new(&self.remedy.rules, topology, cloth_count, self.pinched);
-        let [start, end] = self.surfaces;
-        let proposal = Proposal {
-            cloth: Motion { start: &self.start.state.positions, end: &proposed.positions },
-            obstacles: Motion { start, end },
-            step: self.start.step,
-            held: &held,
-            rules: &rules,
-        };
+        near.nearby.note(&near.cushions, &proposed.positions, self.start.step);
         let mut listen = |part| observe(Stage::Contact(part));
-        let settings = &self.settings.collision;
-        self.world.contact.resolve_for(purpose, &proposal, settings, &mut workspace.contact, &mut listen)
+        let (contact, settings) = (&self.world.contact, &self.settings.collision);
+        let proposal = self.motion(&proposed.positions, &held);
+        contact.resolve_for(purpose, &proposal, &near.nearby, settings, &mut workspace.contact, &mut listen)
+    }
+
+    /// The motion of everything to where cloth would go.
+    fn motion<'a>(&'a self, end: &'a [DVec3], held: &'a [VertexId]) -> Proposal<'a> {
+        let [from, to] = self.surfaces;
+        Proposal {
+            cloth: Motion { start: &self.start.state.positions, end },
+            obstacles: Motion { start: from, end: to },
+            step: self.start.step,
+            held,
+            rules: self.rules,
+        }
+    }
+}
+
+/// What lies within thickness at the start of the step.
+#[derive(Default)]
+struct Near {
+    nearby: Nearby,
+    /// What dynamics does about it, with the numbers of the pairs.
+    cushions: Vec<(usize, Cushion)>,
+}
+
+impl Near {
+    /// Guidance with the cushions.
+    fn guided(&self, guidance: &Guidance) -> Guidance {
+        let mut guidance = guidance.clone();
+        guidance.cushions = self.cushions.iter().map(|cushion| cushion.1).collect();
+        guidance
+    }
+
+    /// Drops the cushions that pull; says whether there were any.
+    fn drop_pulling(&mut self, positions: &[DVec3]) -> bool {
+        let count = self.cushions.len();
+        self.cushions.retain(|(_, cushion)| cushion.compression(positions) > -MAY_PULL * cushion.rest_gap);
+        self.cushions.len() < count
     }
 }
 

@@ -7,6 +7,7 @@
 use super::Doubt;
 use super::coplanarity::Coplanarity;
 use super::hull::{Shape, Sweep};
+use crate::math::DVec3;
 
 /// Rounds after which the search gives up and reports the time it has reached, which is safe.
 const ROUND_LIMIT: usize = 400;
@@ -18,16 +19,19 @@ const DEPTH_LIMIT: usize = 60;
 /// How far to look on both sides of a time for the change of sides that makes a contact certain.
 const CROSSING_WINDOWS: [f64; 4] = [1e-13, 1e-11, 1e-9, 1e-7];
 
-/// The first time in [0, 1] that could not be proved clear; `None` if every time was.
+/// The first time in [0, 1] that could not be proved clear; `None` if every time was. A direction that proves all of the motion is
+/// tried first and kept in `hint`.
 pub(super) fn first_contact<S: Shape<N>, const N: usize>(
     hull: &Sweep<S, N>,
+    hint: &mut DVec3,
     coplanarity: impl FnOnce() -> Coplanarity,
 ) -> Option<Doubt> {
-    if hull.box_is_clear() {
+    if hull.box_is_clear() || hull.clear_until(*hint, 0.0).is_some_and(|until| until >= 1.0) {
         return None;
     }
-    let Some(mut from) = hull.clear_from(0.0) else { return Some(Doubt::Possible(0.0)) };
+    let Some((mut from, direction)) = hull.clear_from(0.0) else { return Some(Doubt::Possible(0.0)) };
     if from >= 1.0 {
+        *hint = direction;
         return None;
     }
     let coplanarity = coplanarity();
@@ -39,7 +43,7 @@ pub(super) fn first_contact<S: Shape<N>, const N: usize>(
         let mut proved = true;
         if let Some((clipped_from, clipped_to)) = coplanarity.clip(from, to) {
             (from, to) = (clipped_from, clipped_to);
-            let Some(until) = hull.clear_from(from) else {
+            let Some((until, _)) = hull.clear_from(from) else {
                 return Some(doubt(hull, &coplanarity, from));
             };
             proved = until >= to;

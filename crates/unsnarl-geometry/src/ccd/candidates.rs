@@ -80,10 +80,22 @@ impl ElementPair {
 
     /// The first time at which the elements may be within `separation`; see [`super::vertex_triangle`].
     pub fn first_contact(self, topology: &Topology, motion: Motion, separation: f64) -> Option<f64> {
+        self.first_contact_hinted(topology, motion, separation, &mut super::no_hint())
+    }
+
+    /// The same. `hint` is a direction that is tried first as a proof that the elements stay apart, and becomes the one that
+    /// was. Any direction may be offered: a poor one proves nothing.
+    pub fn first_contact_hinted(
+        self,
+        topology: &Topology,
+        motion: Motion,
+        separation: f64,
+        hint: &mut DVec3,
+    ) -> Option<f64> {
         let (start, end) = motion.of(self.vertices(topology));
         match self {
-            Self::VertexTriangle(..) => super::vertex_triangle(start, end, separation),
-            Self::EdgeEdge(..) => super::edge_edge(start, end, separation),
+            Self::VertexTriangle(..) => super::vertex_triangle_hinted(start, end, separation, hint),
+            Self::EdgeEdge(..) => super::edge_edge_hinted(start, end, separation, hint),
         }
     }
 }

@@ -78,19 +78,19 @@ impl<S: Shape<N>, const N: usize> Sweep<S, N> {
         S::least_inside(points) > least && least > UNDERFLOW
     }
 
-    /// How long, from `time` on, the best of the shape's directions at that time proves the hull clear.
-    pub(super) fn clear_from(&self, time: f64) -> Option<f64> {
+    /// How long, from `time` on, the best of the shape's directions at that time proves the hull clear, and that direction.
+    pub(super) fn clear_from(&self, time: f64) -> Option<(f64, DVec3)> {
         let points = std::array::from_fn(|k| self.start[k] * (1.0 - time) + self.end[k] * time);
         let [first, second] = S::directions(points);
-        let until = self.clear_until(first, time);
-        if until.is_some_and(|until| until >= 1.0) {
-            return until;
+        let proof = |direction: DVec3| self.clear_until(direction, time).map(|until| (until, direction));
+        let one = proof(first);
+        if one.is_some_and(|(until, _)| until >= 1.0) {
+            return one;
         }
+        let other = proof(second);
         // Options order `None` first.
-        let other = self.clear_until(second, time);
-        let best = if other > until { other } else { until };
-        best.or_else(|| self.clear_until(self.mended(first, points), time))
-            .or_else(|| self.clear_until(self.mended(second, points), time))
+        let best = if other.map(|proof| proof.0) > one.map(|proof| proof.0) { other } else { one };
+        best.or_else(|| proof(self.mended(first, points))).or_else(|| proof(self.mended(second, points)))
     }
 
     /// A direction tilted just enough towards the points that it leaves behind.

@@ -37,7 +37,11 @@ use hull::{Parallelogram, Triangle};
 ///
 /// Points: the vertex, then the three corners. `None` is a proof that they stay apart.
 pub fn vertex_triangle(start: [DVec3; 4], end: [DVec3; 4], separation: f64) -> Option<f64> {
-    let time = vertex_triangle_filtered(&start, &end, separation)?;
+    vertex_triangle_hinted(start, end, separation, &mut no_hint())
+}
+
+fn vertex_triangle_hinted(start: [DVec3; 4], end: [DVec3; 4], separation: f64, hint: &mut DVec3) -> Option<f64> {
+    let time = vertex_triangle_filtered(&start, &end, separation, hint)?;
     let decided = separation > 0.0 || !all_finite(&start, &end);
     match time {
         Doubt::Certain(time) => Some(time),
@@ -49,7 +53,11 @@ pub fn vertex_triangle(start: [DVec3; 4], end: [DVec3; 4], separation: f64) -> O
 ///
 /// Points: the ends of the first edge, then the ends of the second. `None` is a proof that they stay apart.
 pub fn edge_edge(start: [DVec3; 4], end: [DVec3; 4], separation: f64) -> Option<f64> {
-    let time = edge_edge_filtered(&start, &end, separation)?;
+    edge_edge_hinted(start, end, separation, &mut no_hint())
+}
+
+fn edge_edge_hinted(start: [DVec3; 4], end: [DVec3; 4], separation: f64, hint: &mut DVec3) -> Option<f64> {
+    let time = edge_edge_filtered(&start, &end, separation, hint)?;
     let decided = separation > 0.0 || !all_finite(&start, &end);
     match time {
         Doubt::Certain(time) => Some(time),
@@ -57,22 +65,27 @@ pub fn edge_edge(start: [DVec3; 4], end: [DVec3; 4], separation: f64) -> Option<
     }
 }
 
-fn vertex_triangle_filtered(start: &[DVec3; 4], end: &[DVec3; 4], separation: f64) -> Option<Doubt> {
+fn vertex_triangle_filtered(start: &[DVec3; 4], end: &[DVec3; 4], separation: f64, hint: &mut DVec3) -> Option<Doubt> {
     let difference = |points: &[DVec3; 4]| [points[0] - points[1], points[0] - points[2], points[0] - points[3]];
     let hull = hull::Sweep::<Triangle, 3>::new(difference(start), difference(end), separation);
-    advance::first_contact(&hull, || {
+    advance::first_contact(&hull, hint, || {
         let columns = |points: &[DVec3; 4]| [points[2] - points[1], points[3] - points[1], points[0] - points[1]];
         Coplanarity::new(columns(start), columns(end), separation)
     })
 }
 
-fn edge_edge_filtered(start: &[DVec3; 4], end: &[DVec3; 4], separation: f64) -> Option<Doubt> {
+fn edge_edge_filtered(start: &[DVec3; 4], end: &[DVec3; 4], separation: f64, hint: &mut DVec3) -> Option<Doubt> {
     let difference = |p: &[DVec3; 4]| [p[0] - p[2], p[1] - p[2], p[0] - p[3], p[1] - p[3]];
     let hull = hull::Sweep::<Parallelogram, 4>::new(difference(start), difference(end), separation);
-    advance::first_contact(&hull, || {
+    advance::first_contact(&hull, hint, || {
         let columns = |p: &[DVec3; 4]| [p[1] - p[0], p[3] - p[2], p[0] - p[2]];
         Coplanarity::new(columns(start), columns(end), separation)
     })
+}
+
+/// A direction that proves nothing.
+fn no_hint() -> DVec3 {
+    DVec3::ZERO
 }
 
 /// What the search in floating point knows about the time that it could not prove clear.

@@ -50,13 +50,13 @@ fn no_miss_and_no_false_alarm_against_integers() {
         let (start, end) = motion(case % 6, &mut random);
         let truth = exact::vertex_triangle(&start, &end);
         assert_eq!(vertex_triangle(start, end, 0.0).is_some(), truth, "vertex-triangle {start:?} {end:?}");
-        if let Some(Doubt::Certain(_)) = vertex_triangle_filtered(&start, &end, 0.0) {
+        if let Some(Doubt::Certain(_)) = vertex_triangle_filtered(&start, &end, 0.0, &mut no_hint()) {
             assert!(truth, "vertex-triangle {start:?} {end:?}");
         }
         contacts += usize::from(truth);
         let truth = exact::edge_edge(&start, &end);
         assert_eq!(edge_edge(start, end, 0.0).is_some(), truth, "edge-edge {start:?} {end:?}");
-        if let Some(Doubt::Certain(_)) = edge_edge_filtered(&start, &end, 0.0) {
+        if let Some(Doubt::Certain(_)) = edge_edge_filtered(&start, &end, 0.0, &mut no_hint()) {
             assert!(truth, "edge-edge {start:?} {end:?}");
         }
         contacts += usize::from(truth);

@@ -1,7 +1,8 @@
 //! Which pairs collide during the motion as it stands. (Bridson 2003, 2.4)
 //!
 //! Guarantees: no miss; see [`crate::geometry::ccd`]. Asked about changed vertices only, it reports the collisions that
-//! have one of them; all others were found clear before and have not moved since.
+//! have one of them; all others were found clear before and have not moved since. Pairs are looked for again only when an end
+//! leaves the box in which they were looked for.
 //! Departs: a pair that starts nearer than its separation may come down to half of its distance, so that the step remains
 //! possible; a pair that touches at the start is left out and counted.
 
@@ -10,7 +11,8 @@ use super::rules::Rule;
 use super::settings::ContactSettings;
 use super::{ContactInput, Path, Workspace};
 use crate::geometry::ccd::{self, ElementPair, Motion};
-use crate::geometry::{DVec3, Stencil, TriangleId, VertexId};
+use crate::geometry::{Aabb, DVec3, Stencil, VertexId};
+use rayon::prelude::*;
 
 /// A pair that would come too near.
 #[derive(Clone, Copy, Debug)]
@@ -42,6 +44,44 @@ enum Finding {
     Collides(Collision),
 }
 
+/// Pairs that may meet while every vertex stays in its box, kept from round to round.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Candidates {
+    pairs: Vec<Candidate>,
+    /// Where each vertex may be during the motion, as far as the pairs are concerned.
+    boxes: Vec<Aabb>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Candidate {
+    pair: ElementPair,
+    /// A direction that proved the pair clear before, and may again; or zero.
+    hint: DVec3,
+}
+
+/// Pairs that one task tests.
+const PAIRS_PER_TASK: usize = 1024;
+/// How far ends may leave the boxes in which pairs were looked for before they are looked for again, in thicknesses.
+const SLACK: f64 = 0.5;
+
+impl Candidates {
+    /// Lists all pairs with a free vertex whose boxes, grown by some slack, meet during the motion as it stands.
+    fn list(input: &ContactInput, settings: &ContactSettings, path: &Path, workspace: &mut Workspace) -> Self {
+        let motion = path.motion();
+        let margin = 0.5 * settings.separation.max(input.rules.largest_separation());
+        let slack = SLACK * input.thickness.iter().copied().fold(0.0, f64::max);
+        let tree = workspace.fitted(input.mesh, motion, margin + slack);
+        let pairs = input.free_pairs(tree, |pair, out| out.push(Candidate { pair, hint: DVec3::ZERO }));
+        let around = |(&start, &end): (&DVec3, &DVec3)| Aabb::EMPTY.with_point(start).with_point(end).inflated(slack);
+        Self { pairs, boxes: motion.start.iter().zip(motion.end).map(around).collect() }
+    }
+
+    /// Whether some vertex has left its box.
+    fn are_outdated(&self, path: &Path, marked: &[bool]) -> bool {
+        (0..marked.len()).any(|at| marked[at] && !self.boxes[at].contains(path.end[at]))
+    }
+}
+
 /// All collisions, by time and then by pair.
 pub(super) fn collisions(
     input: &ContactInput,
@@ -51,30 +91,27 @@ pub(super) fn collisions(
     workspace: &mut Workspace,
     report: &mut ContactReport,
 ) -> Vec<Collision> {
-    let topology = input.mesh.topology();
+    let is_outdated = match moved {
+        Moved::All => true,
+        Moved::Marked(marked) => workspace.candidates.are_outdated(path, marked),
+    };
+    if is_outdated {
+        workspace.candidates = Candidates::list(input, settings, path, workspace);
+    }
     let motion = path.motion();
-    let margin = 0.5 * settings.separation.max(input.rules.largest_separation());
-    let tree = workspace.fitted(input.mesh, motion, margin);
-    let examine = |pair: ElementPair, out: &mut Vec<Finding>| {
-        if is_of_interest(input, pair, moved) {
-            out.push(examine_pair(input, settings, motion, pair));
-        }
+    let examine = |chunk: &mut [Candidate]| -> Vec<Finding> {
+        let of_interest = chunk.iter_mut().filter(|candidate| has_moved(input, candidate.pair, moved));
+        of_interest.map(|candidate| examine_pair(input, settings, motion, candidate)).collect()
     };
-    let findings = match moved {
-        Moved::All => tree.candidates(examine),
-        Moved::Marked(marked) => {
-            let has_moved =
-                |triangle: TriangleId| topology.triangle(triangle).iter().any(|corner| marked[corner.index()]);
-            tree.candidates_of(has_moved, examine)
-        }
-    };
-    report.tested_pairs += findings.len();
-    report.touching_at_start =
-        report.touching_at_start.max(findings.iter().filter(|finding| matches!(finding, Finding::Touching)).count());
-    let mut found: Vec<Collision> = findings
-        .into_iter()
+    let pairs = workspace.candidates.pairs.par_chunks_mut(PAIRS_PER_TASK);
+    let lists: Vec<Vec<Finding>> = pairs.map(examine).collect();
+    let findings = || lists.iter().flatten();
+    report.tested_pairs += findings().count();
+    let touching = findings().filter(|finding| matches!(finding, Finding::Touching)).count();
+    report.touching_at_start = report.touching_at_start.max(touching);
+    let mut found: Vec<Collision> = findings()
         .filter_map(|finding| match finding {
-            Finding::Collides(collision) => Some(collision),
+            Finding::Collides(collision) => Some(*collision),
             _ => None,
         })
         .collect();
@@ -82,27 +119,30 @@ pub(super) fn collisions(
     found
 }
 
-fn is_of_interest(input: &ContactInput, pair: ElementPair, moved: Moved) -> bool {
-    let vertices = pair.vertices(input.mesh.topology());
-    let has_free = vertices.iter().any(|vertex| input.inverse_mass[vertex.index()] > 0.0);
-    let has_moved = match moved {
+fn has_moved(input: &ContactInput, pair: ElementPair, moved: Moved) -> bool {
+    match moved {
         Moved::All => true,
-        Moved::Marked(marked) => vertices.iter().any(|vertex| marked[vertex.index()]),
-    };
-    has_free && has_moved
+        Moved::Marked(marked) => pair.vertices(input.mesh.topology()).iter().any(|vertex| marked[vertex.index()]),
+    }
 }
 
 /// Gaps below this part of the elements' size are too small to be halved; crossing itself is then decided exactly.
 const SMALLEST_GAP: f64 = 1e-11;
 
-fn examine_pair(input: &ContactInput, settings: &ContactSettings, motion: Motion, pair: ElementPair) -> Finding {
-    let topology = input.mesh.topology();
+fn examine_pair(
+    input: &ContactInput,
+    settings: &ContactSettings,
+    motion: Motion,
+    candidate: &mut Candidate,
+) -> Finding {
+    let Candidate { pair, hint } = candidate;
+    let (pair, topology) = (*pair, input.mesh.topology());
     let mut separation = match input.rules.rule(pair) {
         Rule::MayCross => return Finding::Tested,
         Rule::Ordinary => settings.separation,
         Rule::Separation(separation) => separation,
     };
-    let Some(mut time) = pair.first_contact(topology, motion, separation) else { return Finding::Tested };
+    let Some(mut time) = pair.first_contact_hinted(topology, motion, separation, hint) else { return Finding::Tested };
     if time <= 0.0 {
         let (start, _) = motion.of(pair.vertices(topology));
         let gap = gap_and_stencil(pair, pair.vertices(topology), start).0.length();

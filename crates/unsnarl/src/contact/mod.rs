@@ -12,6 +12,7 @@
 //! Does not: start from intersecting cloth in any helpful way; that is the untangler's work.
 //! Departs: zones merge in pair order; see the stages for the rest.
 
+mod constraints;
 mod detect;
 mod impact_zone;
 mod impulse;
@@ -29,16 +30,16 @@ mod symmetric;
 mod tests;
 
 pub use mesh::ContactMesh;
-pub use proximity::{Proximity, find_proximities};
+pub use proximity::{Nearby, Proximity, find_proximities};
 pub use report::ContactReport;
 pub use rules::{OrdinaryRules, PairRules, Rule};
 pub use scene::{ContactScene, ObstacleMesh, Proposal};
-pub use settings::{CollisionMethod, ContactSettings, FinalFrameChoice, ZoneMotion};
+pub use settings::{CollisionMethod, ContactSettings, FinalFrameChoice, LayerMethod, ZoneMotion};
 
 use crate::dynamics::Support;
 use crate::geometry::ccd::{ElementPair, ElementTree, Motion};
-use crate::geometry::{DVec3, VertexId};
-use response::Contact;
+use crate::geometry::{DVec3, TriangleId, VertexId};
+use constraints::Constraint;
 use std::collections::BTreeMap;
 
 /// All that a step of contact looks at. Slices hold one item per vertex of the mesh.
@@ -62,6 +63,21 @@ pub struct ContactInput<'a> {
     pub rules: &'a dyn PairRules,
 }
 
+impl ContactInput<'_> {
+    /// What `keep` makes of every pair with a free vertex whose boxes meet, in tree order. Triangles without a free vertex
+    /// are not compared with each other: bodies have many.
+    fn free_pairs<R: Send>(&self, tree: &ElementTree, keep: impl Fn(ElementPair, &mut Vec<R>) + Sync) -> Vec<R> {
+        let topology = self.mesh.topology();
+        let is_free = |vertex: &VertexId| self.inverse_mass[vertex.index()] > 0.0;
+        let has_free = |triangle: TriangleId| topology.triangle(triangle).iter().any(is_free);
+        tree.candidates_of(has_free, |pair, out| {
+            if pair.vertices(topology).iter().any(is_free) {
+                keep(pair, out);
+            }
+        })
+    }
+}
+
 /// A motion without crossings.
 #[derive(Clone, Debug)]
 pub struct Resolved {
@@ -77,10 +93,11 @@ pub struct Resolved {
     pub report: ContactReport,
 }
 
-/// Memory that is kept between steps: the tree. Dropping it changes no result.
+/// Memory that is kept between steps: the tree, and the pairs of the last motion. Dropping it changes no result.
 #[derive(Clone, Debug, Default)]
 pub struct Workspace {
     tree: Option<ElementTree>,
+    candidates: detect::Candidates,
     refits: u32,
 }
 
@@ -120,7 +137,7 @@ pub enum Part {
 
 /// Changes a proposed motion so that nothing crosses.
 pub fn resolve(input: &ContactInput, settings: &ContactSettings, workspace: &mut Workspace) -> Resolved {
-    resolve_for(Purpose::Resolve, input, settings, workspace, &mut |_| {})
+    resolve_for((Purpose::Resolve, None), input, settings, workspace, &mut |_| {})
 }
 
 /// What contact is asked for.
@@ -135,15 +152,15 @@ pub enum Purpose {
 /// Rounds of impulses after which the supports of a step are known well enough.
 const SUPPORT_ROUNDS: u32 = 2;
 
-/// As [`resolve`], for a purpose; `observe` hears of every part as it ends.
+/// As [`resolve`], for a purpose and with what is near at the start if that is known; `observe` hears of every part as it ends.
 pub(crate) fn resolve_for(
-    purpose: Purpose,
+    (purpose, nearby): (Purpose, Option<&Nearby>),
     input: &ContactInput,
     settings: &ContactSettings,
     workspace: &mut Workspace,
     observe: &mut dyn FnMut(Part),
 ) -> Resolved {
-    let path = Path { purpose, ..Path::new(input, &|| false) };
+    let path = Path { purpose, nearby, ..Path::new(input, &|| false) };
     run(path, settings, workspace, observe)
 }
 
@@ -166,9 +183,9 @@ fn run(
 ) -> Resolved {
     let input = path.input;
     let mut report = ContactReport::default();
-    repulsion::repel(input, settings, &mut path, workspace, &mut report);
+    let mut constraints = repulsion::repel(input, settings, &mut path, workspace, &mut report);
     observe(Part::Repulsion);
-    let mut left = impulse::collide(input, settings, &mut path, workspace, &mut report);
+    let mut left = impulse::collide(input, settings, &mut path, &mut constraints, workspace, &mut report);
     observe(Part::Impulses);
     if path.has_found_supports() {
         return path.finish(report);
@@ -196,6 +213,8 @@ struct Path<'a> {
     /// Where something prescribed has pushed cloth.
     supports: BTreeMap<ElementPair, Support>,
     purpose: Purpose,
+    /// What is within thickness at the start, if it is known already.
+    nearby: Option<&'a Nearby>,
     stop: &'a (dyn Fn() -> bool + Sync),
     is_stopped: bool,
 }
@@ -205,7 +224,17 @@ impl<'a> Path<'a> {
         let velocities = input.start.iter().zip(input.end).map(|(&from, &to)| (to - from) / input.step).collect();
         let changed = vec![false; input.end.len()];
         let (supports, purpose) = (BTreeMap::new(), Purpose::Resolve);
-        Self { input, velocities, end: input.end.to_vec(), changed, supports, purpose, stop, is_stopped: false }
+        Self {
+            input,
+            velocities,
+            end: input.end.to_vec(),
+            changed,
+            supports,
+            purpose,
+            nearby: None,
+            stop,
+            is_stopped: false,
+        }
     }
 
     /// Whether it was all about supports, and there are some.
@@ -241,9 +270,9 @@ impl<'a> Path<'a> {
     }
 
     /// Notes that two elements pushed each other, and the gap that they are to keep.
-    fn note_push(&mut self, pair: ElementPair, contact: &Contact, gap: f64) {
-        if let Some(support) = contact.support(self.input, pair, gap) {
-            self.supports.insert(pair, support);
+    fn note_push(&mut self, constraint: &Constraint) {
+        if let Some(support) = constraint.contact.support(self.input, constraint.pair, constraint.gap) {
+            self.supports.insert(constraint.pair, support);
         }
     }
 

@@ -7,6 +7,7 @@
 
 use super::rules::Rule;
 use super::{ContactInput, Workspace};
+use crate::dynamics::Cushion;
 use crate::geometry::ccd::{self, ElementPair, Motion};
 use crate::geometry::{DVec3, Stencil, VertexId};
 
@@ -25,22 +26,58 @@ pub struct Proximity {
     pub thickness: f64,
 }
 
+/// All pairs within thickness at the start of a step, and what cushions of the implicit solve did to them.
+#[derive(Clone, Debug, Default)]
+pub struct Nearby {
+    /// The pairs, in order.
+    pub(super) proximities: Vec<Proximity>,
+    /// The impulse along the normal that each has received already, N s; `None` where it had no cushion.
+    pub(super) cushioned: Vec<Option<f64>>,
+}
+
+impl Nearby {
+    pub(super) fn new(proximities: Vec<Proximity>) -> Self {
+        Self { cushioned: vec![None; proximities.len()], proximities }
+    }
+
+    /// Springs between layers of cloth that are not already parting fast enough, with the numbers of their pairs. Cloth vertices are those for which there
+    /// is a velocity.
+    pub fn cushions(&self, velocities: &[DVec3], step: f64, stiffness: f64) -> Vec<(usize, Cushion)> {
+        let is_cloth = |stencil: &Stencil| stencil.vertices.iter().all(|vertex| vertex.index() < velocities.len());
+        (self.proximities.iter().enumerate())
+            .filter(|(_, proximity)| is_cloth(&proximity.stencil))
+            .filter_map(|(at, proximity)| {
+                let Proximity { stencil, normal, distance, thickness, .. } = *proximity;
+                let cushion = Cushion::new(stencil, normal, distance, thickness, stiffness);
+                let parting = stencil.apply(velocities).dot(normal) * step;
+                (distance + parting < cushion.rest_gap).then_some((at, cushion))
+            })
+            .collect()
+    }
+
+    /// Notes what cushions have done in a solve that ended at these positions.
+    pub fn note(&mut self, cushions: &[(usize, Cushion)], positions: &[DVec3], step: f64) {
+        self.cushioned.fill(None);
+        for (at, cushion) in cushions {
+            let force = cushion.stiffness * cushion.compression(positions);
+            self.cushioned[*at] = Some(force.max(0.0) * step);
+        }
+    }
+}
+
 /// All pairs within thickness at the start, in order.
 pub fn find_proximities(input: &ContactInput, workspace: &mut Workspace) -> Vec<Proximity> {
     let motion = Motion::at_rest(input.start);
     let thickest =
         input.thickness.iter().fold(input.rules.largest_separation(), |most, &thickness| most.max(thickness));
     let tree = workspace.fitted(input.mesh, motion, 0.5 * thickest);
-    let mut found = tree.candidates(|pair, out| out.extend(proximity(input, pair)));
+    let mut found = input.free_pairs(tree, |pair, out| out.extend(proximity(input, pair)));
     found.sort_unstable_by_key(|proximity| proximity.pair);
     found
 }
 
 fn proximity(input: &ContactInput, pair: ElementPair) -> Option<Proximity> {
     let vertices = pair.vertices(input.mesh.topology());
-    if vertices.iter().all(|vertex| input.inverse_mass[vertex.index()] == 0.0) {
-        return None;
-    }
     let points = vertices.map(|vertex| input.start[vertex.index()]);
     let (stencil, offset, first_count) = match pair {
         ElementPair::VertexTriangle(..) => {

@@ -5,51 +5,68 @@
 //! Does not: prevent every collision; the later stages do.
 //! Departs: the cap is a fraction of the overlap `d`, as in the printed formula, with the factor 1/2 that the
 //! distribution of 2.5 asks for. Pairs are handled one after the other, in pair order, in several passes; the spring acts
-//! in the first.
+//! in the first. Pairs that had a cushion in the implicit solve have no other spring, and their friction knows what it pushed.
 
-use super::proximity::{find_proximities, side_mean};
+use super::constraints::{Constraint, Constraints};
+use super::proximity::{Nearby, find_proximities, side_mean};
 use super::report::ContactReport;
-use super::response::{Contact, Given, Spring};
-use super::settings::ContactSettings;
+use super::response::{Contact, Manner, Spring};
+use super::settings::{ContactSettings, LayerMethod};
 use super::{ContactInput, Path, Workspace};
-use crate::geometry::VertexId;
 
-/// Repels all pairs within thickness.
+/// Changes of a relative velocity that move by less than this part of the separation in a step are not made.
+const NEGLIGIBLE: f64 = 0.02;
+
+/// The part of its gap by which a pair with a cushion may approach: the cushion knows the load.
+const YIELD: f64 = 0.75;
+
+/// Repels all pairs within thickness; returns them as the first contacts of the step.
 pub(super) fn repel(
     input: &ContactInput,
     settings: &ContactSettings,
     path: &mut Path,
     workspace: &mut Workspace,
     report: &mut ContactReport,
-) {
-    let proximities = find_proximities(input, workspace);
+) -> Constraints {
+    let found;
+    let nearby = match path.nearby {
+        Some(nearby) => nearby,
+        None => {
+            found = Nearby::new(find_proximities(input, workspace));
+            &found
+        }
+    };
+    let proximities = &nearby.proximities;
     report.proximities = proximities.len();
     report.smallest_gap = proximities.iter().map(|proximity| proximity.distance).reduce(f64::min);
-    let mut given = vec![Given::default(); proximities.len()];
-    let mut moved = vec![false; path.end.len()];
-    for pass in 0..settings.repulsion_passes {
-        for (proximity, given) in proximities.iter().zip(&mut given) {
-            let overlap = proximity.thickness - proximity.distance;
-            let spring = (pass == 0).then(|| Spring {
-                overlap,
-                stiffness_step: settings.stiffness * input.step,
-                speed_limit: settings.recovery * overlap / input.step,
-            });
-            let contact = Contact {
-                stencil: proximity.stencil,
-                normal: proximity.normal,
-                friction: side_mean(&proximity.stencil, input.friction),
-            };
-            contact.push(0.0, spring, given, input.inverse_mass, &mut path.velocities);
-            if given.pushed > 0.0 {
-                path.note_push(proximity.pair, &contact, proximity.distance);
-                for vertex in proximity.stencil.vertices {
-                    moved[vertex.index()] |= input.inverse_mass[vertex.index()] > 0.0;
-                }
-            }
-        }
+    let manner = match settings.layers {
+        LayerMethod::Impulses => Manner::default(),
+        LayerMethod::Implicit => Manner { gives_back: true, negligible: NEGLIGIBLE * settings.separation / input.step },
+    };
+    let mut constraints = Constraints::new(path.end.len(), manner);
+    for (proximity, cushioned) in proximities.iter().zip(&nearby.cushioned) {
+        let contact = Contact {
+            stencil: proximity.stencil,
+            normal: proximity.normal,
+            friction: side_mean(&proximity.stencil, input.friction),
+        };
+        let target = if cushioned.is_some() { -YIELD * proximity.distance / input.step } else { 0.0 };
+        let mut constraint = Constraint::new(proximity.pair, contact, target, proximity.distance);
+        constraint.given.sprung = cushioned.unwrap_or(0.0) * proximity.stencil.compliance(input.inverse_mass);
+        constraints.add(constraint);
     }
-    report.repulsions = given.iter().filter(|given| given.pushed > 0.0).count();
-    let moved: Vec<VertexId> = (0..moved.len()).filter(|&at| moved[at]).map(VertexId::new).collect();
-    path.follow(&moved);
+    let before = constraints.now();
+    constraints.spring(input, path, |at| {
+        let overlap = proximities[at].thickness - proximities[at].distance;
+        let stiffness_step = settings.stiffness * input.step;
+        let spring = Spring { overlap, stiffness_step, speed_limit: settings.recovery * overlap / input.step };
+        nearby.cushioned[at].is_none().then_some(spring)
+    });
+    constraints.settle(input, path, settings.repulsion_passes.saturating_sub(1));
+    for constraint in constraints.pushed() {
+        path.note_push(constraint);
+    }
+    report.repulsions = constraints.pushed().count();
+    path.follow(&constraints.changed_since(before));
+    constraints
 }

@@ -22,10 +22,28 @@ pub(super) struct Contact {
 /// What a contact has done to the relative velocity of its points so far, m/s.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Given {
-    /// Along the normal.
+    /// Along the normal to reach a target; it is given back where it is no longer needed.
     pub pushed: f64,
+    /// Along the normal by springs.
+    pub sprung: f64,
     /// Square to it.
     pub rubbed: DVec3,
+}
+
+impl Given {
+    /// All along the normal.
+    pub(super) fn along_normal(&self) -> f64 {
+        self.pushed + self.sprung
+    }
+}
+
+/// How contacts take turns.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Manner {
+    /// Whether what was pushed too far before is given back.
+    pub gives_back: bool,
+    /// Changes of a relative velocity up to this are not made, m/s.
+    pub negligible: f64,
 }
 
 /// How strong the repelling spring is, and how far it may push.
@@ -40,16 +58,16 @@ pub(super) struct Spring {
 }
 
 impl Contact {
-    /// Raises the separating speed to at least `target`, adds the spring where it is slower than the spring's limit, and
-    /// lets friction follow: all that was rubbed stays below the friction times all that was pushed. Returns the change of the separating
-    /// speed.
+    /// Raises the separating speed to at least `target`, gives back what was pushed too far before if it may, adds the spring where
+    /// it is slower than the spring's limit, and lets friction follow: all that was rubbed stays below the friction times
+    /// all that was pushed. Returns by how much the relative velocity changes.
     ///
     /// The spring's impulse is `min(k d dt, m (0.1 d / dt - v_N) / 2)` in the document's terms: the 1/2 makes the speed
     /// limit the speed that is reached.
     pub(super) fn push(
         &self,
-        target: f64,
-        spring: Option<Spring>,
+        (target, spring): (f64, Option<Spring>),
+        manner: Manner,
         given: &mut Given,
         inverse_mass: &[f64],
         velocities: &mut [DVec3],
@@ -60,23 +78,24 @@ impl Contact {
         }
         let relative = self.stencil.apply(velocities);
         let before = relative.dot(self.normal);
-        let mut after = before.max(target);
-        if let Some(spring) = spring.filter(|spring| after < spring.speed_limit) {
+        let change = (target - before).max(if manner.gives_back { -given.pushed } else { 0.0 });
+        let mut sprung = 0.0;
+        if let Some(spring) = spring.filter(|spring| before + change < spring.speed_limit) {
             let weight_squares: f64 = self.stencil.weights.iter().map(|weight| weight * weight).sum();
             let pushed = 2.0 * spring.stiffness_step * spring.overlap / weight_squares * compliance;
-            after += pushed.min(spring.speed_limit - after);
+            sprung = pushed.min(spring.speed_limit - (before + change));
         }
-        let change = (after - before).max(0.0);
-        given.pushed += change;
-        if given.pushed <= 0.0 {
+        let mut next = Given { pushed: given.pushed + change, sprung: given.sprung + sprung, rubbed: given.rubbed };
+        let wanted = given.rubbed - (relative - self.normal * before);
+        next.rubbed = wanted.clamp_length_max(self.friction * next.along_normal());
+        let rubbed = next.rubbed - given.rubbed;
+        let size = (change + sprung).abs().max(rubbed.length());
+        if size <= manner.negligible {
             return 0.0;
         }
-        let wanted = given.rubbed - (relative - self.normal * before);
-        let rubbed = wanted.clamp_length_max(self.friction * given.pushed);
-        let total = self.normal * change + (rubbed - given.rubbed);
-        given.rubbed = rubbed;
-        self.apply(total / compliance, inverse_mass, velocities);
-        change
+        *given = next;
+        self.apply((self.normal * (change + sprung) + rubbed) / compliance, inverse_mass, velocities);
+        size
     }
 
     /// The support that this contact gives where one of its sides is free and the other prescribed.
@@ -130,7 +149,13 @@ mod tests {
     fn equal_masses_give_the_printed_velocities() {
         let mass = 0.3;
         let mut velocities = vec![DVec3::new(0.0, 0.0, -2.0), DVec3::ZERO, DVec3::ZERO, DVec3::ZERO];
-        vertex_on_triangle(0.0).push(0.0, None, &mut Given::default(), &[1.0 / mass; 4], &mut velocities);
+        vertex_on_triangle(0.0).push(
+            (0.0, None),
+            Manner::default(),
+            &mut Given::default(),
+            &[1.0 / mass; 4],
+            &mut velocities,
+        );
         // I = m v_N / 2, I~ = 2 I / (1 + sum w^2), the vertex changes by I~ / m and corner i by w_i I~ / m.
         let adjusted = 2.0 * (mass * 2.0 / 2.0) / (1.0 + 0.375);
         let expected = [-2.0 + adjusted / mass, -0.5 * adjusted / mass, -0.25 * adjusted / mass];
@@ -142,7 +167,13 @@ mod tests {
     #[test]
     fn a_prescribed_triangle_stops_the_vertex_and_keeps_still() {
         let mut velocities = vec![DVec3::new(1.0, 0.0, -2.0), DVec3::ZERO, DVec3::ZERO, DVec3::ZERO];
-        vertex_on_triangle(0.0).push(0.0, None, &mut Given::default(), &[4.0, 0.0, 0.0, 0.0], &mut velocities);
+        vertex_on_triangle(0.0).push(
+            (0.0, None),
+            Manner::default(),
+            &mut Given::default(),
+            &[4.0, 0.0, 0.0, 0.0],
+            &mut velocities,
+        );
         assert_eq!(velocities, [DVec3::X, DVec3::ZERO, DVec3::ZERO, DVec3::ZERO]);
     }
 
@@ -150,10 +181,22 @@ mod tests {
     fn friction_slides_above_the_cone_and_sticks_below_it() {
         let inverse_mass = [1.0, 0.0, 0.0, 0.0];
         let mut slipping = vec![DVec3::new(3.0, 0.0, -2.0), DVec3::ZERO, DVec3::ZERO, DVec3::ZERO];
-        vertex_on_triangle(0.5).push(0.0, None, &mut Given::default(), &inverse_mass, &mut slipping);
+        vertex_on_triangle(0.5).push(
+            (0.0, None),
+            Manner::default(),
+            &mut Given::default(),
+            &inverse_mass,
+            &mut slipping,
+        );
         assert!((slipping[0].x - 2.0).abs() < 1e-15);
         let mut sticking = vec![DVec3::new(0.9, 0.0, -2.0), DVec3::ZERO, DVec3::ZERO, DVec3::ZERO];
-        vertex_on_triangle(0.5).push(0.0, None, &mut Given::default(), &inverse_mass, &mut sticking);
+        vertex_on_triangle(0.5).push(
+            (0.0, None),
+            Manner::default(),
+            &mut Given::default(),
+            &inverse_mass,
+            &mut sticking,
+        );
         assert_eq!(sticking[0], DVec3::ZERO);
     }
 
@@ -162,11 +205,11 @@ mod tests {
         let (inverse_mass, contact) = ([1.0, 0.0, 0.0, 0.0], vertex_on_triangle(0.5));
         let mut velocities = vec![DVec3::new(0.3, 0.0, -2.0), DVec3::ZERO, DVec3::ZERO, DVec3::ZERO];
         let mut given = Given::default();
-        contact.push(0.0, None, &mut given, &inverse_mass, &mut velocities);
+        contact.push((0.0, None), Manner::default(), &mut given, &inverse_mass, &mut velocities);
         // Something else drags the vertex along; of the strength 1, 0.3 are used up.
         for (drag, left) in [(0.5, 0.0), (0.5, 0.3)] {
             velocities[0].x += drag;
-            contact.push(0.0, None, &mut given, &inverse_mass, &mut velocities);
+            contact.push((0.0, None), Manner::default(), &mut given, &inverse_mass, &mut velocities);
             assert!((velocities[0].x - left).abs() < 1e-15, "{velocities:?}");
         }
     }
@@ -175,7 +218,13 @@ mod tests {
     fn the_spring_never_exceeds_its_speed_limit() {
         let mut velocities = vec![DVec3::ZERO; 4];
         let spring = Spring { overlap: 1e-3, stiffness_step: 1e6, speed_limit: 0.02 };
-        vertex_on_triangle(0.0).push(0.0, Some(spring), &mut Given::default(), &[1.0, 2.0, 3.0, 0.0], &mut velocities);
+        vertex_on_triangle(0.0).push(
+            (0.0, Some(spring)),
+            Manner::default(),
+            &mut Given::default(),
+            &[1.0, 2.0, 3.0, 0.0],
+            &mut velocities,
+        );
         assert!((vertex_on_triangle(0.0).stencil.apply(&velocities).z - 0.02).abs() < 1e-16);
     }
 
@@ -186,7 +235,13 @@ mod tests {
             vec![DVec3::new(1.0, 0.3, -2.0), DVec3::X, DVec3::new(0.0, -1.0, 0.5), DVec3::new(0.2, 0.1, 0.9)];
         let momentum = |velocities: &[DVec3]| -> DVec3 { velocities.iter().zip(masses).map(|(v, m)| *v * m).sum() };
         let before = momentum(&velocities);
-        vertex_on_triangle(0.3).push(0.1, None, &mut Given::default(), &masses.map(|mass| 1.0 / mass), &mut velocities);
+        vertex_on_triangle(0.3).push(
+            (0.1, None),
+            Manner::default(),
+            &mut Given::default(),
+            &masses.map(|mass| 1.0 / mass),
+            &mut velocities,
+        );
         assert!((momentum(&velocities) - before).length() < 1e-15);
     }
 }

@@ -3,7 +3,10 @@
 //! Cloth vertices come first, so their ids are the model's; obstacle vertices follow. A thin or open mesh is an obstacle
 //! like any other: it goes through the same triangle pipeline, as cloth of infinite mass. (Bridson 2003, 2.1)
 
-use super::{ContactInput, ContactMesh, ContactSettings, PairRules, Part, Purpose, Resolved, Workspace, resolve_for};
+use super::{
+    ContactInput, ContactMesh, ContactSettings, Nearby, PairRules, Part, Purpose, Resolved, Workspace,
+    find_proximities, resolve_for,
+};
 use crate::geometry::ccd::Motion;
 use crate::geometry::{DVec3, EdgeId, Topology, TopologyError, TriMesh, VertexId};
 use crate::model::Model;
@@ -87,7 +90,13 @@ impl ContactScene {
 
     /// Keeps the cloth of a step from crossing anything; see [`super::resolve`]. The answer holds cloth vertices only.
     pub fn resolve(&self, proposal: &Proposal, settings: &ContactSettings, workspace: &mut Workspace) -> Resolved {
-        self.resolve_for(Purpose::Resolve, proposal, settings, workspace, &mut |_| {})
+        let nearby = self.nearby(proposal, workspace);
+        self.resolve_for(Purpose::Resolve, proposal, &nearby, settings, workspace, &mut |_| {})
+    }
+
+    /// What is within thickness at the start of a step; the end does not matter.
+    pub fn nearby(&self, proposal: &Proposal, workspace: &mut Workspace) -> Nearby {
+        self.with_input(proposal, |input| Nearby::new(find_proximities(input, workspace)))
     }
 
     /// The same, for a purpose; `observe` hears of every part of contact as it ends.
@@ -95,10 +104,21 @@ impl ContactScene {
         &self,
         purpose: Purpose,
         proposal: &Proposal,
+        nearby: &Nearby,
         settings: &ContactSettings,
         workspace: &mut Workspace,
         observe: &mut dyn FnMut(Part),
     ) -> Resolved {
+        let mut resolved = self
+            .with_input(proposal, |input| resolve_for((purpose, Some(nearby)), input, settings, workspace, observe));
+        resolved.positions.truncate(self.cloth_count);
+        resolved.velocities.truncate(self.cloth_count);
+        resolved.changed.retain(|vertex| vertex.index() < self.cloth_count);
+        resolved
+    }
+
+    /// Puts cloth and obstacles together for one step.
+    fn with_input<R>(&self, proposal: &Proposal, use_it: impl FnOnce(&ContactInput) -> R) -> R {
         let joined = |cloth: &[DVec3], obstacles: &[DVec3]| [cloth, obstacles].concat();
         let start = joined(proposal.cloth.start, proposal.obstacles.start);
         let end = joined(proposal.cloth.end, proposal.obstacles.end);
@@ -106,7 +126,7 @@ impl ContactScene {
         for held in proposal.held {
             inverse_mass[held.index()] = 0.0;
         }
-        let input = ContactInput {
+        use_it(&ContactInput {
             mesh: &self.mesh,
             start: &start,
             end: &end,
@@ -115,12 +135,7 @@ impl ContactScene {
             thickness: &self.thickness,
             friction: &self.friction,
             rules: proposal.rules,
-        };
-        let mut resolved = resolve_for(purpose, &input, settings, workspace, observe);
-        resolved.positions.truncate(self.cloth_count);
-        resolved.velocities.truncate(self.cloth_count);
-        resolved.changed.retain(|vertex| vertex.index() < self.cloth_count);
-        resolved
+        })
     }
 }
 

@@ -286,3 +286,23 @@ fn a_fine_mesh_of_thick_cloth_does_not_repel_itself() {
     sheets.positions = resolved.positions;
     assert_eq!(sheets.positions, end);
 }
+
+#[test]
+fn a_stack_that_is_hit_from_above_settles_by_impulses_alone() {
+    let place = |layer: usize| {
+        let shift = 0.013 * layer as f64;
+        move |x: f64, y: f64| DVec3::new(0.2 * x + shift, 0.2 * y - shift, 1.5e-3 * layer as f64)
+    };
+    let layers: Vec<_> = (0..10).map(place).collect();
+    let placements: Vec<&dyn Fn(f64, f64) -> DVec3> = layers.iter().map(|layer| layer as _).collect();
+    let mut sheets = Sheets::new(4, &placements);
+    for at in 0..25 {
+        sheets.inverse_mass[at] = 0.0;
+    }
+    let end = sheets.moved(|at, _| if at < 225 { DVec3::ZERO } else { DVec3::new(0.1, 0.0, -1.0) }, 0.01);
+    let settings = ContactSettings { layers: LayerMethod::Implicit, ..ContactSettings::default() };
+    let resolved = sheets.resolve(&end, 0.01, &settings, &OrdinaryRules);
+    assert_eq!(sheets.intersections(&resolved.positions), 0);
+    assert!(resolved.report.zones.is_empty(), "{:?}", resolved.report);
+    assert!(resolved.report.impulse_rounds <= 4, "{:?}", resolved.report);
+}

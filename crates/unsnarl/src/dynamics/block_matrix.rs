@@ -4,6 +4,7 @@
 //! these sums are added afterwards, band by band. So the product has the same bits on any number of threads, and half the
 //! memory traffic of a full matrix.
 
+use super::cushion::Ties;
 use super::live_rows::LiveRows;
 use super::pattern::Pattern;
 use crate::geometry::{DMat3, DVec3};
@@ -19,6 +20,8 @@ pub struct BlockMatrix {
     pub diagonal: Vec<DMat3>,
     /// Blocks right of the diagonal, in the order of [`Pattern::columns`].
     pub upper: Vec<DMat3>,
+    /// What is added to the blocks beyond the pattern.
+    pub ties: Ties,
     debts: Vec<Debt>,
 }
 
@@ -46,6 +49,11 @@ impl BlockMatrix {
         }
     }
 
+    /// The diagonal block of a row, all added up.
+    pub fn whole_diagonal(&self, row: usize) -> DMat3 {
+        self.diagonal[row] + self.ties.diagonal(row)
+    }
+
     /// Sets `out` to the product with `vector`.
     pub fn multiply(&mut self, pattern: &Pattern, vector: &[DVec3], out: &mut [DVec3]) {
         let (diagonal, upper) = (&self.diagonal, &self.upper);
@@ -53,8 +61,14 @@ impl BlockMatrix {
             let rows = band * BAND..band * BAND + own.len();
             multiply_band(pattern, [diagonal, upper], vector, rows, (own, debt));
         });
-        let debts = &self.debts;
-        out.par_chunks_mut(BAND).enumerate().for_each(|(band, own)| pay(debts, band, own));
+        self.ties.begin_product(vector);
+        let (debts, ties) = (&self.debts, &self.ties);
+        out.par_chunks_mut(BAND).enumerate().for_each(|(band, own)| {
+            pay(debts, band, own);
+            if !ties.is_empty() {
+                own.iter_mut().enumerate().for_each(|(at, value)| *value += ties.product_at(band * BAND + at));
+            }
+        });
     }
 
     /// As [`BlockMatrix::multiply`] for a vector that is zero in all rows but the live ones; only those are right in `out`.
@@ -65,13 +79,17 @@ impl BlockMatrix {
         (out.par_chunks_mut(BAND).zip(self.debts.par_iter_mut()).enumerate().with_min_len(bands)).for_each(
             |(band, (own, debt))| multiply_band(pattern, [diagonal, upper], vector, live.band(band), (own, debt)),
         );
-        let debts = &self.debts;
+        self.ties.begin_product(vector);
+        let (debts, ties) = (&self.debts, &self.ties);
         let dots: Vec<f64> = out
             .par_chunks_mut(BAND)
             .enumerate()
             .with_min_len(bands)
             .map(|(band, own)| {
                 pay(debts, band, own);
+                if !ties.is_empty() {
+                    live.band(band).for_each(|row| own[row - band * BAND] += ties.product_at(row));
+                }
                 live.band(band).map(|row| own[row - band * BAND].dot(vector[row])).sum()
             })
             .collect();

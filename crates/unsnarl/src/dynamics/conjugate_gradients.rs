@@ -70,7 +70,7 @@ pub fn solve(
 ) -> Solve {
     memory.live.find(freedom);
     memory.inverse_diagonal.clear();
-    memory.inverse_diagonal.par_extend(matrix.diagonal.par_iter().map(DMat3::inverse));
+    memory.inverse_diagonal.par_extend((0..x.len()).into_par_iter().map(|row| matrix.whole_diagonal(row).inverse()));
     let may_correct = limits.correction == Correction::Coarse && memory.live.count() >= coarse::FEWEST_ROWS;
     let first_limit = if may_correct { PLAIN_ITERATIONS.min(limits.iterations) } else { limits.iterations };
     let mut system = System { matrix, pattern, right, freedom, usual: limits.usual, tolerance: limits.tolerance };
@@ -82,7 +82,8 @@ pub fn solve(
         descent = Descent { iterations: first_limit + second.iterations, ..second };
     }
     // Without outer forces the mean motion is the one that it started with.
-    if descent.iterations > 0 && limits.usual.iter().any(|&usual| usual != DVec3::ZERO) {
+    let has_outer = limits.usual.iter().any(|&usual| usual != DVec3::ZERO);
+    if descent.iterations > 0 && (has_outer || !system.matrix.ties.is_empty()) {
         settle_mean_motion(system.matrix, pattern, freedom, &memory.residual, x);
     }
     Solve { iterations: descent.iterations, relative_residual: descent.relative_residual }

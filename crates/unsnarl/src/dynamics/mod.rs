@@ -11,6 +11,7 @@ pub mod baraff_witkin;
 mod block_matrix;
 mod coarse;
 mod conjugate_gradients;
+pub mod cushion;
 mod direct;
 pub mod energy;
 pub mod hinge;
@@ -28,6 +29,7 @@ use crate::state::{Previous, State};
 use conjugate_gradients::Freedom;
 
 pub use conjugate_gradients::Solve;
+pub use cushion::Cushion;
 pub use support::Support;
 
 /// What a step starts from.
@@ -55,6 +57,8 @@ pub struct Guidance {
     pub holds: Vec<(VertexId, Hold)>,
     /// Points between vertices that bodies support.
     pub supports: Vec<Support>,
+    /// Layers of cloth within thickness. The mass-spring model leaves them to contact.
+    pub cushions: Vec<Cushion>,
     /// Velocities from which an implicit solve sets out, or empty for those of the start: a solution of almost the same system saves
     /// most of the work.
     pub guess: Vec<DVec3>,

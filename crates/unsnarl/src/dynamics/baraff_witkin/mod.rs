@@ -13,6 +13,7 @@ pub mod membrane;
 use super::air::{self, Air};
 use super::block_matrix::BlockMatrix;
 use super::conjugate_gradients::{self as cg, Correction, Freedom, Limits, SolverMemory};
+use super::cushion::add_pushes;
 use super::direct::{self, DirectMemory};
 use super::mass_spring::HalfStep;
 use super::sewing;
@@ -53,6 +54,7 @@ pub fn propose(start: &Start, guidance: &Guidance, settings: &DynamicsSettings, 
     let loads = Loads { start, guidance, air: &air, settings };
     let pattern = &start.model.pattern;
     memory.matrix.reshape(pattern);
+    memory.matrix.ties.set(&guidance.cushions, pattern, base.reach);
     memory.freedom.clear();
     memory.freedom.extend(pattern.vertex_of.iter().map(|&vertex| freedom[vertex as usize]));
     let masses = pattern.vertex_of.iter().map(|&vertex| start.model.masses[vertex as usize]);
@@ -65,6 +67,7 @@ pub fn propose(start: &Start, guidance: &Guidance, settings: &DynamicsSettings, 
         assemble(&loads, &base, &positions, &velocities, memory);
         let system = (&mut memory.matrix, memory.right.as_mut_slice());
         add_supports(&guidance.supports, pattern, &positions, base.reach, system);
+        add_pushes(&guidance.cushions, pattern, &positions, base.reach, &mut memory.right);
         memory.change.clear();
         memory.change.resize(velocities.len(), DVec3::ZERO);
         if round == 0 {
@@ -87,7 +90,9 @@ pub fn propose(start: &Start, guidance: &Guidance, settings: &DynamicsSettings, 
             correction: Correction::Coarse,
         };
         let Memory { matrix, solver, direct, right, change, freedom, .. } = &mut *memory;
+        // The factor knows the pattern only, not what cushions tie together.
         let solved = match settings.solver {
+            LinearSolver::Direct if !matrix.ties.is_empty() => None,
             LinearSolver::Direct => direct::solve(matrix, pattern, right, freedom, change, direct),
             LinearSolver::ConjugateGradients => None,
         };
