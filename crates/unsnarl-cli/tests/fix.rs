@@ -1,4 +1,4 @@
-//! `unsnarl fix` as a command: exit status, what is written and when, limit of time.
+//! `unsnarl fix` as a command: exit status, what is written and when, trace, picture, limit of time.
 
 #![allow(clippy::unwrap_used)]
 
@@ -54,6 +54,31 @@ fn the_limit_of_time_is_kept_and_the_best_state_can_be_had() {
     assert_eq!(run.status, 1, "{}", run.out);
     assert!(start.elapsed().as_secs() < 20);
     assert_eq!(folder.check(&["fixed.obj"]).0, 1, "not called clean, and not clean");
+}
+
+#[test]
+fn a_trace_holds_every_step_and_a_picture_both_states() {
+    let folder = made("closed");
+    let flags = ["--trace", "trace", "--picture", "both.png", "--json", "-"];
+    let run = folder.run(&[&["fix", "cloth.obj", "-o", "fixed.obj", "-q"], &flags[..]].concat());
+    assert_eq!(run.status, 0, "{}", run.err);
+    let report: Value = serde_json::from_str(&run.out).unwrap();
+    let steps = report["steps"].as_u64().unwrap();
+    let mut names: Vec<String> = std::fs::read_dir(folder.path("trace"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    assert!(names.len() as u64 > steps, "{names:?}");
+    let last = format!("cloth_{:05}.obj", names.len() - 1);
+    assert_eq!((names[0].as_str(), names.last()), ("cloth_00000.obj", Some(&last)), "none is missing");
+    assert_eq!(folder.check(&["trace/cloth_00000.obj"]).0, 1, "the first is as tangled as the input");
+    assert_eq!(folder.check(&[&format!("trace/{}", names.last().unwrap())]).0, 0, "the last is clean");
+    let picture = std::fs::read(folder.path("both.png")).unwrap();
+    assert_eq!(&picture[..8], b"\x89PNG\r\n\x1a\n");
+    let width = u32::from_be_bytes(picture[16..20].try_into().unwrap());
+    let height = u32::from_be_bytes(picture[20..24].try_into().unwrap());
+    assert!(width > height, "before and after stand side by side: {width} by {height}");
 }
 
 #[test]

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Instant;
 use unsnarl::analysis::report::{CheckReport, Findings};
 use unsnarl::analysis::{self, Tangle, Verdict};
-use unsnarl::fix::report::{Displacement, FixReport, Spread};
+use unsnarl::fix::report::{Displacement, FixReport, Spread, pinched_places};
 use unsnarl::fix::{self, Continue, FixSettings, Outcome, Patient, Progress, SeamPlace};
 use unsnarl::model::{Cloth, Model, Rest, RestAngles};
 use unsnarl::rest_shape::RestShape;
@@ -21,7 +21,7 @@ use unsnarl_io::mesh::{self, Format, KeepSource, MeshFile, ReadOptions};
 
 /// Untangle garments and certify the result.
 ///
-/// Exit status: 0 clean and certified, 1 something is left, 2 unusable input.
+/// Exit status: 0 clean and certified, 1 something is left (also where only a body that crosses itself pinches cloth), 2 unusable input.
 #[derive(Args)]
 #[command(after_help = "Example:\n  unsnarl fix samples/hanky_bli.obj -o fixed.obj --picture fixed.png --json -")]
 pub struct Flags {
@@ -58,7 +58,7 @@ pub struct Flags {
     /// Draw before and after into this PNG
     #[arg(long, value_name = "PNG")]
     picture: Option<PathBuf>,
-    /// Write the state after every step into this folder, as OBJ
+    /// Write every state on the way into this folder, numbered, as OBJ
     #[arg(long, value_name = "DIR")]
     trace: Option<PathBuf>,
 }
@@ -106,6 +106,7 @@ pub fn run(flags: &Flags, session: &Session) -> Result<ExitCode, Failure> {
     let tangle_after = analysis::analyze(&inputs.assembly, &all, &mut workspace);
     let after = report(&inputs, &all, &tangle_after, &verdict_after, start);
     let (moved_vertices, displacement) = Displacement::between(&inputs.positions[..cloth_count], &all[..cloth_count]);
+    let (pinched, pairs_not_pinched) = pinched_places(&inputs.assembly, &all, &verdict_after, &outcome.pinched);
     let report = FixReport {
         schema: "unsnarl.fix/1",
         clean: after.clean,
@@ -120,8 +121,10 @@ pub fn run(flags: &Flags, session: &Session) -> Result<ExitCode, Failure> {
         resolvers: outcome.resolvers,
         assumptions: outcome.assumptions,
         pulls: outcome.pulls,
+        pinched,
+        pairs_not_pinched,
     };
-    if report.clean || flags.keep_partial {
+    if is_written(&report, flags) {
         write_all(flags, &targets, &fixed)?;
     }
     if let Some(path) = &flags.picture {
@@ -252,7 +255,7 @@ fn untangle(
     }
     let bar = session.progress(0, "untangling");
     let mut most_red = 0;
-    let mut trouble = None;
+    let (mut trouble, mut states) = (None, 0);
     let most_seconds = flags.max_seconds;
     let is_late = move || start.elapsed().as_secs_f64() > most_seconds;
     let outcome = fix::untangle_unless(patient, settings, Arc::new(is_late), &mut |progress: &Progress| {
@@ -267,7 +270,8 @@ fn untangle(
             progress.tangle.colours.red_vertices.len()
         ));
         if let Some(folder) = &flags.trace {
-            trouble = write_step(folder, inputs, progress).err();
+            trouble = write_state(folder, inputs, progress, states).err();
+            states += 1;
         }
         if is_late() || trouble.is_some() { Continue::No } else { Continue::Yes }
     });
@@ -275,11 +279,12 @@ fn untangle(
     trouble.map_or(Ok(outcome), Err)
 }
 
-fn write_step(folder: &Path, inputs: &Inputs, progress: &Progress) -> Result<(), Failure> {
+/// Writes one state of the trace. States are numbered by themselves: some measures move cloth without a step.
+fn write_state(folder: &Path, inputs: &Inputs, progress: &Progress, number: usize) -> Result<(), Failure> {
     for (part, file) in inputs.assembly.parts().iter().zip(&inputs.files).take(inputs.garment_count) {
         let positions = progress.positions[part.vertices.clone()].to_vec();
         let stem = Path::new(&part.name).file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into());
-        let path = folder.join(format!("{stem}_{:05}.obj", progress.step));
+        let path = folder.join(format!("{stem}_{number:05}.obj"));
         mesh::write(&path, &file.with_positions(positions)).map_err(Failure::input)?;
     }
     Ok(())
@@ -324,6 +329,11 @@ fn report(inputs: &Inputs, positions: &[DVec3], tangle: &Tangle, verdict: &Verdi
     CheckReport::new(&findings, |triangle| inputs.sheet_name(triangle))
 }
 
+/// What is clean is written, and so is what could not be cleaner because bodies pinch it.
+fn is_written(report: &FixReport, flags: &Flags) -> bool {
+    report.clean || flags.keep_partial || report.pairs_not_pinched == 0
+}
+
 fn text(report: &FixReport, flags: &Flags) -> String {
     let counts = |check: &CheckReport| {
         format!("{} triangle pairs meet in {} contours", check.intersecting_triangle_pairs, check.contours.len())
@@ -334,7 +344,7 @@ fn text(report: &FixReport, flags: &Flags) -> String {
         format!("NOT CLEAN after {} steps, {:.1} s: {}", report.steps, report.seconds, counts(&report.after))
     };
     let mut lines = vec![format!("before: {}", counts(&report.before)), verdict];
-    for contour in report.after.contours.iter().take(10) {
+    for contour in report.after.contours.iter().filter(|_| report.pairs_not_pinched > 0).take(10) {
         let [x, y, z] = contour.center;
         lines.push(format!(
             "  left: {} near ({x:.3}, {y:.3}, {z:.3}), {:.4} m long, {} with {}",
@@ -343,6 +353,16 @@ fn text(report: &FixReport, flags: &Flags) -> String {
             contour.sheets[0],
             contour.sheets[1]
         ));
+    }
+    for place in &report.pinched {
+        let [x, y, z] = place.center;
+        lines.push(format!(
+            "  pinched: {} vertices near ({x:.3}, {y:.3}, {z:.3}), where the body crosses itself, {} pairs",
+            place.vertices, place.pairs
+        ));
+    }
+    if !report.clean && report.pairs_not_pinched == 0 {
+        lines.push("nothing else is left: cloth against cloth is clean".to_owned());
     }
     lines.push(format!(
         "moved {} of {} vertices, at most {:.4} m; stretch up to {:.3} (99th percentile {:.3}, before {:.3})",
@@ -356,7 +376,7 @@ fn text(report: &FixReport, flags: &Flags) -> String {
     if let Some(gap) = report.after.smallest_gap.filter(|_| report.clean) {
         lines.push(format!("smallest gap: {gap:.3e} m"));
     }
-    if report.clean || flags.keep_partial {
+    if is_written(report, flags) {
         lines.push(format!("written: {}", flags.output.display()));
     } else {
         lines.push("nothing written; --keep-partial writes the best state".to_owned());

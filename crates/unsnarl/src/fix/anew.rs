@@ -130,7 +130,7 @@ impl Untangling {
     pub(super) fn calm_down(&mut self) {
         let Some(calmest) = self.calmest.take() else { return };
         let is_worse = self.strain(&self.state.positions) > calmest.strain && self.is_strained(&self.state.positions);
-        if is_worse || !self.analyze().is_empty() {
+        if is_worse || !self.analyze_unpinched().is_empty() {
             self.state.positions = calmest.cloth;
         }
     }

@@ -107,6 +107,7 @@ impl Untangling {
         for vertex in self.model.pins.iter().chain(self.holds.iter().map(|(vertex, _)| vertex)) {
             free[vertex.index()] = false;
         }
+        self.pinched.vertices().iter().for_each(|vertex| free[vertex.index()] = false);
         free
     }
 
@@ -182,7 +183,7 @@ impl Untangling {
         for start in [self.watch.best().map(|best| best.cloth.clone()), Some(self.first_positions.clone())] {
             let Some(cloth) = start else { continue };
             self.state.positions = cloth;
-            let tangle = self.analyze();
+            let tangle = self.analyze_unpinched();
             let corners = tangle.colours.red_triangles.iter().flat_map(|&red| self.assembly.topology().triangle(red));
             let tangled: Vec<VertexId> = corners.collect();
             let positions = self.all_positions();
@@ -192,6 +193,7 @@ impl Untangling {
                 cloth: &self.model.topology,
                 held: &held,
                 bodies: &self.bodies,
+                pinched: &self.pinched,
                 stop: &*stop,
             };
             let Some(clean) = retreat.find(&tangled, &mut self.analysis_workspace) else { continue };
@@ -229,7 +231,8 @@ impl Untangling {
         }
         self.body_pushes += 1;
         let mut positions = self.all_positions();
-        let pushing = Pushing { assembly: &self.assembly, free: &self.free(), rounds: ROUNDS };
+        let pushing =
+            Pushing { assembly: &self.assembly, free: &self.free(), pinched: self.pinched.flags(), rounds: ROUNDS };
         let report = self.bodies.push_out_smoothly(&pushing, &self.rest_lengths, &mut positions);
         self.resolvers.body_push += report.rounds;
         if report.rounds > 0 {
@@ -249,6 +252,7 @@ impl Untangling {
         const MOST_ROUNDS: usize = 20;
         let positions = self.all_positions();
         let verdict = analysis::verdict(&self.assembly, &positions, &mut self.analysis_workspace);
+        let verdict = self.pinched.leave_out_pairs(self.assembly.topology(), verdict);
         if verdict.touching_count() == 0 || self.touching_rounds == MOST_ROUNDS {
             return false;
         }

@@ -14,6 +14,7 @@ mod classic;
 mod home;
 mod measures;
 mod motion;
+mod pinched;
 pub mod report;
 mod retreat;
 mod settings;
@@ -33,7 +34,7 @@ use crate::analysis::{Assembly, Tangle, Verdict};
 use crate::model::Model;
 use crate::state::State;
 use std::sync::Arc;
-use unsnarl_geometry::DVec3;
+use unsnarl_geometry::{DVec3, VertexId};
 
 /// A garment, or several, with bodies as obstacles.
 pub struct Patient {
@@ -127,6 +128,8 @@ pub struct Outcome {
     pub assumptions: Assumptions,
     /// Pulls of edge shortening, by where they were.
     pub pulls: PullCounts,
+    /// Vertices of cloth that bodies pinch, in order.
+    pub pinched: Vec<VertexId>,
 }
 
 impl Outcome {
@@ -141,6 +144,7 @@ impl Outcome {
             red_history: Vec::new(),
             assumptions: Assumptions::default(),
             pulls: PullCounts::default(),
+            pinched: Vec::new(),
         }
     }
 }

@@ -2,10 +2,12 @@
 
 use super::{Assumptions, PullCounts, ResolverCounts};
 use crate::analysis::report::CheckReport;
+use crate::analysis::{Assembly, Verdict};
 use crate::model::Model;
 use crate::rest_shape::principal_stretches;
 use serde::Serialize;
-use unsnarl_geometry::DVec3;
+use std::collections::BTreeMap;
+use unsnarl_geometry::{DVec3, VertexId};
 
 /// A machine-readable account of an untangling.
 #[derive(Clone, Debug, Serialize)]
@@ -36,6 +38,63 @@ pub struct FixReport {
     pub assumptions: Assumptions,
     /// Pulls of edge shortening off seams, on seams and at darts.
     pub pulls: PullCounts,
+    /// Where bodies cross themselves and pinch cloth, so that it cannot be clean.
+    pub pinched: Vec<PinchedPlace>,
+    /// Pairs that meet in the result, but for those of pinched cloth with bodies.
+    pub pairs_not_pinched: usize,
+}
+
+/// Cloth that hangs together and is caught where bodies cross themselves or each other.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PinchedPlace {
+    /// The middle of its vertices, metres.
+    pub center: [f64; 3],
+    /// How many vertices it has.
+    pub vertices: usize,
+    /// In how many pairs its triangles meet a body.
+    pub pairs: usize,
+}
+
+/// The places where bodies pinch cloth and meet it, and how many pairs meet elsewhere. `pinched` is sorted.
+pub fn pinched_places(
+    assembly: &Assembly,
+    positions: &[DVec3],
+    verdict: &Verdict,
+    pinched: &[VertexId],
+) -> (Vec<PinchedPlace>, usize) {
+    let topology = assembly.topology();
+    let mut group_of: BTreeMap<VertexId, usize> = BTreeMap::new();
+    let mut places: Vec<PinchedPlace> = Vec::new();
+    for &first in pinched {
+        if group_of.contains_key(&first) {
+            continue;
+        }
+        let (group, mut sum, mut count, mut open) = (places.len(), DVec3::ZERO, 0u32, vec![first]);
+        group_of.insert(first, group);
+        while let Some(vertex) = open.pop() {
+            sum += positions[vertex.index()];
+            count += 1;
+            for next in topology.ring(vertex).filter(|next| pinched.binary_search(next).is_ok()) {
+                if group_of.insert(next, group).is_none() {
+                    open.push(next);
+                }
+            }
+        }
+        places.push(PinchedPlace { center: (sum / f64::from(count)).to_array(), vertices: count as usize, pairs: 0 });
+    }
+    let mut elsewhere = 0;
+    for pair in &verdict.pairs {
+        let both = [pair.first, pair.second];
+        let is_with_body = both.iter().any(|&triangle| !assembly.is_cloth(topology.triangle(triangle)[0]));
+        let corners = both.iter().flat_map(|&triangle| topology.triangle(triangle));
+        let group = corners.filter_map(|corner| group_of.get(&corner)).next();
+        match group {
+            Some(&group) if is_with_body => places[group].pairs += 1,
+            _ => elsewhere += 1,
+        }
+    }
+    places.retain(|place| place.pairs > 0);
+    (places, elsewhere)
 }
 
 /// How far vertices went.
@@ -94,10 +153,12 @@ impl Spread {
     }
 
     fn of(values: &mut [f64]) -> Self {
-        values.sort_unstable_by(f64::total_cmp);
-        let at = |share: f64| {
-            let index = (share * (values.len().max(1) - 1) as f64).round() as usize;
-            values.get(index).copied().unwrap_or(1.0)
+        if values.is_empty() {
+            return Self { min: 1.0, p01: 1.0, p99: 1.0, max: 1.0 };
+        }
+        let mut at = |share: f64| {
+            let index = (share * (values.len() - 1) as f64).round() as usize;
+            *values.select_nth_unstable_by(index, f64::total_cmp).1
         };
         Self { min: at(0.0), p01: at(0.01), p99: at(0.99), max: at(1.0) }
     }

@@ -9,6 +9,7 @@
 //! Does not: always find an answer; a rim that is itself tangled stays so until the region reaches beyond it, and pieces
 //! whose middles coincide never part.
 
+use super::pinched::Pinched;
 use crate::analysis::{self, Assembly};
 use crate::untangle::body_push::{BodyPush, Pushing};
 use crate::untangle::smoothing::smooth;
@@ -24,6 +25,7 @@ pub(super) struct Retreat<'a> {
     /// Vertices that must stay where they are.
     pub held: &'a [bool],
     pub bodies: &'a BodyPush,
+    pub pinched: &'a Pinched,
     pub stop: &'a (dyn Fn() -> bool + Sync),
 }
 
@@ -68,9 +70,10 @@ impl Retreat<'_> {
             smoothed = smooth(self.cloth, &self.positions[..free.len()], free, 4f64.powi(exponent), smoothed);
             let mut all = self.positions.to_vec();
             all[..free.len()].copy_from_slice(&smoothed);
-            let pushing = Pushing { assembly: self.assembly, free, rounds: PUSH_ROUNDS };
+            let pushing = Pushing { assembly: self.assembly, free, pinched: self.pinched.flags(), rounds: PUSH_ROUNDS };
             self.bodies.push_out(&pushing, &mut all);
-            if analysis::verdict(self.assembly, &all, workspace).is_clean() {
+            let verdict = analysis::verdict(self.assembly, &all, workspace);
+            if self.pinched.leave_out_pairs(self.assembly.topology(), verdict).is_clean() {
                 let moved = all.iter().zip(self.positions).map(|(after, before)| after.distance_squared(*before)).sum();
                 return Some((moved, all));
             }

@@ -7,6 +7,7 @@ use super::account::Account;
 use super::anew::Calm;
 use super::home::{Journey, WayHome};
 use super::measures::Order;
+use super::pinched::Pinched;
 use super::watch::{Advance, Watch};
 use super::{FixMethod, FixSettings, FixStage, Observe, Outcome, Patient, ResolverCounts, Stop, home, sizes};
 use crate::analysis::{self, Assembly, Tangle};
@@ -69,6 +70,8 @@ pub struct Untangling {
     /// Where cloth was before anything was done.
     pub(super) input_positions: Vec<DVec3>,
     pub(super) bodies: BodyPush,
+    /// Cloth that bodies pinch.
+    pub(super) pinched: Pinched,
     pub(super) body_pushes: usize,
     /// What came of the last try to put pieces in order.
     pub(super) order: Order,
@@ -94,6 +97,7 @@ impl Untangling {
         let local_size = sizes::local_sizes(&topology, &rest_lengths);
         let all: Vec<DVec3> = state.positions.iter().chain(&body_positions).copied().collect();
         let bodies = BodyPush::new(&assembly, &all, settings.body_separation);
+        let pinched = Pinched::find(&assembly, state.positions.len(), &all);
         let mesh = ContactMesh::new(topology, &rest_lengths, &thickness);
         Self {
             local_size,
@@ -125,6 +129,7 @@ impl Untangling {
             is_laid_out: false,
             calmest: None,
             bodies,
+            pinched,
             body_pushes: 0,
             order: Order::Untried,
             flips: 0,
@@ -148,6 +153,12 @@ impl Untangling {
         analysis::analyze(&self.assembly, &positions, &mut self.analysis_workspace)
     }
 
+    /// What crosses now, but for what bodies pinch.
+    pub(super) fn analyze_unpinched(&mut self) -> Tangle {
+        let tangle = self.analyze();
+        self.pinched.leave_out(self.assembly.topology(), &tangle).into_owned()
+    }
+
     /// Whether nothing crosses and every rest shape is its own again.
     pub fn is_done(&self, tangle: &Tangle) -> bool {
         tangle.is_empty() && self.pulls.is_empty()
@@ -160,6 +171,7 @@ impl Untangling {
 
     /// As [`Untangling::step`]; `observe` hears of every stage as it ends.
     pub fn step_observed(&mut self, tangle: &Tangle, observe: Observe) {
+        let tangle = &*self.pinched.leave_out(self.assembly.topology(), tangle);
         if self.steps == 0 && !self.is_parted {
             self.settle(tangle);
         }
@@ -190,6 +202,7 @@ impl Untangling {
             rules.let_near(&self.pulls);
         }
         rules.keep_usual_from(self.state.positions.len());
+        rules.let_through_bodies(self.pinched.flags());
         let places = (self.state.positions.as_slice(), self.local_size.as_slice());
         let guidance = home::guidance(&self.homes, &self.model.masses, places, self.homing());
         observe(FixStage::Untangle, &self.state.positions);
@@ -263,6 +276,7 @@ impl Untangling {
         self.free_rings_around(front);
     }
 
+    /// Lets vertices move, and the rings around them but for what bodies pinch there.
     pub(super) fn free_rings_around(&mut self, mut front: Vec<VertexId>) {
         let topology = &self.model.topology;
         let mut seen = vec![false; self.active.len()];
@@ -272,7 +286,7 @@ impl Untangling {
             front.retain(|vertex| !seen[vertex.index()]);
             for vertex in &front {
                 seen[vertex.index()] = true;
-                self.active[vertex.index()] = true;
+                self.active[vertex.index()] |= ring == 0 || !self.pinched.has(*vertex);
             }
             if ring < self.settings.rings {
                 front = front.iter().flat_map(|&vertex| topology.ring(vertex)).collect();
@@ -288,7 +302,8 @@ impl Untangling {
     /// `patience` steps (or not by a tenth, where two thirds of the cloth are red), cloth retreats: it is smoothed until nothing crosses, and grows back with contact on. Methods
     /// without history let more cloth move instead, and edge shortening alone gives up.
     pub fn judge(&mut self, tangle: &Tangle) -> Advance {
-        let advance = self.decide(tangle);
+        let tangle = self.pinched.leave_out(self.assembly.topology(), tangle);
+        let advance = self.decide(&tangle);
         if advance == Advance::LookAgain {
             self.account.interrupt();
             if self.pulls.is_empty() {
@@ -361,7 +376,7 @@ impl Untangling {
     pub fn finish(mut self) -> Outcome {
         self.calm_down();
         if let Some(best) = self.watch.best().cloned()
-            && best.red_triangles < self.analyze().colours.red_triangles.len()
+            && best.red_triangles < self.analyze_unpinched().colours.red_triangles.len()
         {
             self.state.positions = best.cloth;
         }
@@ -377,6 +392,7 @@ impl Untangling {
             red_history: self.red_history,
             assumptions: self.account.counts,
             pulls: self.tally.counts(),
+            pinched: self.pinched.vertices().to_vec(),
         }
     }
 }

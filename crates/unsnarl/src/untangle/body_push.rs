@@ -14,7 +14,8 @@ use super::holes::{Hole, holes, mean_pushes};
 use super::smoothing::{CARRIES, carry_along};
 use crate::analysis::{Assembly, PartKind, Workspace};
 use rayon::prelude::*;
-use unsnarl_geometry::{DVec3, Topology, TriangleId};
+use std::collections::BTreeMap;
+use unsnarl_geometry::{DVec3, Topology, TriangleId, VertexId};
 
 /// Bodies that cloth is kept out of: the closed ones of an assembly.
 pub struct BodyPush {
@@ -30,8 +31,17 @@ pub struct Pushing<'a> {
     pub assembly: &'a Assembly,
     /// Which vertices of cloth may move.
     pub free: &'a [bool],
+    /// Which vertices of cloth bodies pinch, so that neither they nor their triangles can come out; empty for none.
+    pub pinched: &'a [bool],
     /// Rounds at most, between smoothings.
     pub rounds: usize,
+}
+
+impl Pushing<'_> {
+    /// Whether a triangle has a pinched corner.
+    fn is_pinched(&self, topology: &Topology, triangle: TriangleId) -> bool {
+        topology.triangle(triangle).iter().any(|corner| self.pinched.get(corner.index()) == Some(&true))
+    }
 }
 
 /// What came of pushing.
@@ -50,12 +60,18 @@ impl BodyPush {
     /// The closed bodies among the parts; open ones have no inside.
     pub fn new(assembly: &Assembly, positions: &[DVec3], separation: f64) -> Self {
         let bodies = assembly.parts().iter().filter(|part| part.kind == PartKind::Body && part.is_closed);
-        let surfaces = bodies
-            .filter_map(|part| {
-                let triangles = assembly.topology().own_triangles(part.triangles.clone(), part.vertices.start);
-                BodySurface::new(positions[part.vertices.clone()].to_vec(), &triangles).ok()
-            })
-            .collect();
+        let topology = assembly.topology();
+        let mut surfaces = Vec::new();
+        for part in bodies {
+            // Each closed piece has an inside of its own, also where pieces overlap.
+            let mut pieces: BTreeMap<usize, Vec<[u32; 3]>> = BTreeMap::new();
+            for corners in topology.own_triangles(part.triangles.clone(), part.vertices.start) {
+                let piece = topology.component(VertexId::new(corners[0] as usize + part.vertices.start));
+                pieces.entry(piece).or_default().push(corners);
+            }
+            let places = &positions[part.vertices.clone()];
+            surfaces.extend(pieces.values().filter_map(|piece| BodySurface::new(places.to_vec(), piece).ok()));
+        }
         Self { surfaces, separation }
     }
 
@@ -82,9 +98,11 @@ impl BodyPush {
         let wanted = |cloth: TriangleId, body: TriangleId| !is_body(cloth) && is_body(body);
         let mut memory = Workspace::default();
         loop {
-            let holes = holes(assembly.topology(), positions, &mut memory, &wanted);
+            let mut holes = holes(assembly.topology(), positions, &mut memory, &wanted);
+            holes.retain(|hole| !pushing.is_pinched(assembly.topology(), hole.triangle));
             report.left = holes.len();
             let mut pushes = self.vertex_pushes(positions, slack);
+            pushes.retain(|push| pushing.pinched.get(push.0) != Some(&true));
             let is_out = holes.is_empty() && pushes.iter().all(|push| push.1.length() < 0.5 * self.separation);
             if is_out || report.rounds == pushing.rounds {
                 return report;

@@ -46,6 +46,8 @@ pub struct ColourRules {
     groups: CrossingGroups,
     /// Vertices from here on belong to bodies: their pairs have the usual rule.
     first_body_vertex: Option<usize>,
+    /// Vertices of cloth whose elements pass through bodies.
+    pinched: Vec<bool>,
 }
 
 impl ColourRules {
@@ -112,6 +114,16 @@ impl ColourRules {
         self.first_body_vertex = Some(first_body_vertex);
     }
 
+    /// Lets elements of cloth with one of these vertices pass through bodies.
+    pub fn let_through_bodies(&mut self, pinched: &[bool]) {
+        self.pinched = pinched.to_vec();
+    }
+
+    fn with_body(&self, first: &[VertexId], second: &[VertexId]) -> Rule {
+        let passes = first.iter().chain(second).any(|vertex| is_set(&self.pinched, vertex.index()));
+        if passes { Rule::MayCross } else { Rule::Ordinary }
+    }
+
     fn is_of_body(&self, vertex: VertexId) -> bool {
         self.first_body_vertex.is_some_and(|first| vertex.index() >= first)
     }
@@ -156,7 +168,7 @@ impl PairRules for ColourRules {
                 if self.is_of_body(vertex)
                     || self.triangles.get(triangle.index()).is_some_and(|corners| self.is_of_body(corners[0]))
                 {
-                    return Rule::Ordinary;
+                    return self.with_body(&[vertex], &self.triangles[triangle.index()]);
                 }
                 let omitted =
                     is_set(&self.omitted_vertices, vertex.index()) || is_set(&self.omitted_triangles, triangle.index());
@@ -166,7 +178,7 @@ impl PairRules for ColourRules {
             ElementPair::EdgeEdge(first, second) => {
                 let both = [first, second];
                 if both.iter().any(|edge| self.edges.get(edge.index()).is_some_and(|ends| self.is_of_body(ends[0]))) {
-                    return Rule::Ordinary;
+                    return self.with_body(&self.edges[first.index()], &self.edges[second.index()]);
                 }
                 let omitted = both.iter().any(|edge| is_set(&self.omitted_edges, edge.index()));
                 self.of(omitted, both.map(|edge| is_set(&self.red_edges, edge.index())), || {
