@@ -47,19 +47,19 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sides", type=int, nargs="+", default=[100, 224], help="vertices along a side")
     parser.add_argument("--seconds", type=float, nargs="+", default=[1.0, 0.25], help="simulated, one for each side")
-    parser.add_argument("--steps", type=int, default=5, help="steps of ours in a frame of 1/24 s, as Blender takes")
-    parser.add_argument("--peers", nargs="+", default=["newton-style3d", "blender"])
+    parser.add_argument("--steps", type=int, nargs="+", default=[4, 3], help="steps of ours in a frame of 1/24 s, one for each side")
+    parser.add_argument("--peers", nargs="*", default=["newton-style3d", "blender", "blender-light"])
     parser.add_argument("--json", default="out/bench_dynamics.json")
     arguments = parser.parse_args()
     rows = []
     print(f"load average {os.getloadavg()[0]:.1f}; stretch: of grid edges, each at its worst frame\n{HEAD}")
-    for side, seconds in zip(arguments.sides, arguments.seconds):
-        here = ours(side, seconds, 2, arguments.steps)
-        alone = ours(side, seconds, 1, arguments.steps)
+    for side, seconds, steps in zip(arguments.sides, arguments.seconds, arguments.steps):
+        here = ours(side, seconds, 2, steps)
+        alone = ours(side, seconds, 1, steps)
         alone["program"] += ", one thread"
         unit = here["seconds_per_simulated_second"]
         found = [here, alone] + [peer(name, side, seconds) for name in arguments.peers]
-        again = ours(side, seconds, 2, arguments.steps)
+        again = ours(side, seconds, 2, steps)
         again["program"] += ", again"
         for row in [row for row in found + [again] if row]:
             show(row, unit)

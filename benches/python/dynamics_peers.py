@@ -1,10 +1,14 @@
 """The hanging sheet in other programs: one JSON line per program.
 
-A square sheet of 1 m and 0.15 kg/m2 starts level, is held by one edge and swings for the given time, without air and without
+A square sheet of 1 m starts level, is held by one edge and swings for the given time, without air and without
 collisions. Prints wall seconds per simulated second, how much edges are stretched (mean, 99th percentile and largest, each at the
 frame where it is worst), and how low the sheet hangs at the end, which tells whether it swung.
 
-    python benches/python/dynamics_peers.py --side 100 --seconds 1 --peers newton-vbd newton-xpbd newton-style3d blender
+`newton-style3d` has 0.15 kg/m2 and the fabric of Newton's own example of that solver; `blender` has Blender's default fabric and
+mass (0.3 kg a vertex). With a fabric as stiff as ours for its mass (`newton-stiff`, `blender-light`) both stop their
+linear solves before the sheet has moved: it takes as long, stretches less and does not fall.
+
+    python benches/python/dynamics_peers.py --side 100 --seconds 1 --peers newton-vbd newton-style3d newton-stiff blender
 """
 
 import argparse
@@ -57,14 +61,15 @@ def newton_sheet(solver_name, side, seconds):
             particle_radius=0.2 * cell,
         )
         substeps, iterations = 10, 10
-        if solver_name == "style3d":
+        if solver_name in ("style3d", "stiff"):
+            stretch_ke = (3.0e3, 2.4e3, 6.0e1) if solver_name == "stiff" else (1.0e2, 1.0e2, 1.0e1)
             from newton.solvers import style3d
 
             newton.solvers.SolverStyle3D.register_custom_attributes(builder)
             style3d.add_cloth_grid(
                 builder,
                 **common,
-                tri_aniso_ke=wp.vec3(3.0e3, 2.4e3, 6.0e1),
+                tri_aniso_ke=wp.vec3(*stretch_ke),
                 edge_aniso_ke=wp.vec3(8e-6, 8e-6, 8e-6),
             )
             substeps = 2
@@ -79,6 +84,7 @@ def newton_sheet(solver_name, side, seconds):
             "vbd": newton.solvers.SolverVBD,
             "xpbd": newton.solvers.SolverXPBD,
             "style3d": newton.solvers.SolverStyle3D,
+            "stiff": newton.solvers.SolverStyle3D,
         }[solver_name](model=model, iterations=iterations)
         one, two, control = model.state(), model.state(), model.control()
         rest = one.particle_q.numpy().copy()
@@ -107,7 +113,7 @@ def newton_sheet(solver_name, side, seconds):
     return row
 
 
-def blender_sheet(side, seconds):
+def blender_sheet(side, seconds, mass=None):
     import bpy
 
     bpy.ops.wm.read_factory_settings(use_empty=True)
@@ -119,7 +125,8 @@ def blender_sheet(side, seconds):
     low = rest[:, 0].min()
     group.add([int(i) for i in np.nonzero(rest[:, 0] < low + 1e-6)[0]], 1.0, "REPLACE")
     cloth = sheet.modifiers.new("cloth", "CLOTH")
-    cloth.settings.mass = 0.15 / (side * side)
+    if mass is not None:
+        cloth.settings.mass = mass
     cloth.settings.quality = 5
     cloth.settings.air_damping = 0.0
     cloth.settings.vertex_group_mass = "held"
@@ -143,7 +150,8 @@ def blender_sheet(side, seconds):
         evaluated.data.vertices.foreach_get("co", points)
         points = points.reshape(-1, 3).astype(float)
         worst = np.maximum(worst, stretch(points, rest, edges))
-    row = {"program": f"blender {bpy.app.version_string}", "vertices": len(points)}
+    name = f"blender {bpy.app.version_string}" + ("" if mass is None else " light")
+    row = {"program": name, "vertices": len(points)}
     row["seconds_per_simulated_second"] = wall / (frames / 24.0)
     row.update(stretch_words(worst))
     row["lowest"] = float(points[:, 2].min())
@@ -154,12 +162,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--side", type=int, default=100, help="vertices along a side")
     parser.add_argument("--seconds", type=float, default=1.0, help="simulated seconds")
-    names = ["newton-vbd", "newton-xpbd", "newton-style3d", "blender"]
+    names = ["newton-vbd", "newton-xpbd", "newton-style3d", "newton-stiff", "blender", "blender-light"]
     parser.add_argument("--peers", nargs="+", choices=names, default=names)
     arguments = parser.parse_args()
     for name in arguments.peers:
         if name == "blender":
             row = blender_sheet(arguments.side, arguments.seconds)
+        elif name == "blender-light":
+            row = blender_sheet(arguments.side, arguments.seconds, 0.15 / arguments.side**2)
         else:
             row = newton_sheet(name.split("-")[1], arguments.side, arguments.seconds)
         print(json.dumps(row), flush=True)

@@ -3,6 +3,10 @@
 pub mod meshes;
 pub mod timing;
 
+/// The same allocator as the command's.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// The Rust blocks of the README, compiled and run as documentation tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../README.md")]

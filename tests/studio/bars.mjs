@@ -127,7 +127,10 @@ try {
     }, count);
   await cycle(Math.ceil(cycles / 10));
   const before = residentMegabytes();
-  await cycle(cycles);
+  for (let done = 0; done < cycles; done += 100) {
+    await cycle(Math.min(100, cycles - done));
+    console.log(`       after ${Math.min(done + 100, cycles)} cycles: ${residentMegabytes().toFixed(1)} MB`);
+  }
   const grown = residentMegabytes() - before;
   bar(`memory after ${cycles} more untangle-undo cycles`, `${before.toFixed(1)} MB, grown by ${grown.toFixed(1)} MB`, "2 MB", grown < 2);
 } finally {

@@ -7,8 +7,13 @@ mod inputs;
 mod session;
 
 use clap::{Parser, Subcommand};
+use mimalloc::MiMalloc;
 use session::{Failure, Session};
 use std::process::ExitCode;
+
+/// Keeps freed memory for the next step, which asks for as much again.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 /// Untangles cloth and keeps it untangled.
 #[derive(Parser)]

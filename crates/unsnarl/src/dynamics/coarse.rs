@@ -20,9 +20,9 @@ use std::sync::Arc;
 pub const FEWEST_ROWS: usize = 3_000;
 /// Nodes of one vertex.
 const FEW: usize = 4;
-/// The most nodes, or this part of the rows where that is more; with more, their own system costs more than it saves.
-const MOST_NODES: usize = 700;
-const FEWEST_ROWS_A_NODE: usize = 200;
+/// One node for so many rows, within bounds: with more, their own system costs more than it saves.
+const ROWS_A_NODE: usize = 200;
+const NODE_COUNTS: [usize; 2] = [200, 750];
 /// Rings between nodes at least; rings join vertices across an edge's two triangles as well.
 const FEWEST_RINGS: u32 = 3;
 
@@ -40,6 +40,17 @@ struct Nodes {
     /// Rows of every node.
     starts: Vec<u32>,
     members: Vec<(u32, f64)>,
+    images: Images,
+}
+
+/// Which nodes the product of a row with `P` meets.
+#[derive(Debug, Default)]
+struct Images {
+    /// Where the nodes of each row begin; one more at the end.
+    starts: Vec<u32>,
+    nodes: Vec<u32>,
+    /// For a row itself, then for each of its neighbours: where among the nodes of the row its own ones are; 0 for unused ones.
+    places: Vec<[u32; FEW]>,
 }
 
 /// The correction of one solve, and memory.
@@ -48,6 +59,8 @@ pub struct Coarse {
     nodes: Option<Arc<Nodes>>,
     /// Lower half of the factor: row `i` holds columns `i - width ..= i`.
     factor: Vec<f64>,
+    /// The product of the matrix with `P`.
+    product: Vec<DMat3>,
     width: usize,
     /// One over the factor's diagonal; 0 for directions in which nothing can move.
     inverse: Vec<f64>,
@@ -70,36 +83,37 @@ impl Coarse {
         self.factorise(size);
     }
 
-    /// The lower half of `P^T A P`; every node gathers its own rows.
+    /// The lower half of `P^T A P`: every row gathers its row of `A P`, then every node those of its rows.
     fn sum_up(&mut self, nodes: &Nodes, matrix: &BlockMatrix, freedom: &[Freedom]) {
-        let width = self.width;
+        let Images { starts, nodes: image_nodes, .. } = &nodes.images;
+        let image = |row: usize| starts[row] as usize..starts[row + 1] as usize;
+        self.product.clear();
+        self.product.resize(image_nodes.len(), DMat3::ZERO);
+        let mut rest = self.product.as_mut_slice();
+        let mut parts = Vec::new();
+        for first in (0..freedom.len()).step_by(ROWS_PER_TASK) {
+            let rows = first..(first + ROWS_PER_TASK).min(freedom.len());
+            let (part, after) = rest.split_at_mut((starts[rows.end] - starts[rows.start]) as usize);
+            parts.push((rows, part));
+            rest = after;
+        }
+        parts.into_par_iter().for_each(|(rows, part)| {
+            let begin = starts[rows.start] as usize;
+            for row in rows.filter(|&row| freedom[row] != Freedom::Held) {
+                let own = image(row);
+                nodes.multiply_row(row, matrix, freedom, &mut part[own.start - begin..own.end - begin]);
+            }
+        });
+        let (width, product) = (self.width, &self.product);
         self.factor.par_chunks_mut(3 * (width + 1)).enumerate().for_each(|(node, own)| {
-            let mut add = |other: usize, block: DMat3| {
-                for i in 0..3 {
-                    for j in 0..if other == node { i + 1 } else { 3 } {
-                        own[i * (width + 1) + width + 3 * other + j - (3 * node + i)] += block.col(j)[i];
-                    }
-                }
-            };
             for &(row, weight) in &nodes.members[nodes.starts[node] as usize..nodes.starts[node + 1] as usize] {
-                let row = row as usize;
-                if freedom[row] == Freedom::Held {
-                    continue;
-                }
-                let diagonal = filtered(freedom[row], matrix.diagonal[row], freedom[row]) * weight;
-                for (other, share) in used(&nodes.of_row[row]).filter(|(other, _)| *other <= node) {
-                    add(other, diagonal * share);
-                }
-                for link in nodes.neighbours.of(row) {
-                    let column = link.row as usize;
-                    let mut shares = used(&nodes.of_row[column]).filter(|(other, _)| *other <= node).peekable();
-                    if freedom[column] == Freedom::Held || shares.peek().is_none() {
-                        continue;
+                for at in image(row as usize).filter(|&at| image_nodes[at] as usize <= node) {
+                    let (other, block) = (image_nodes[at] as usize, product[at] * weight);
+                    for i in 0..3 {
+                        for j in 0..if other == node { i + 1 } else { 3 } {
+                            own[i * (width + 1) + width + 3 * other + j - (3 * node + i)] += block.col(j)[i];
+                        }
                     }
-                    let upper = matrix.upper[link.block as usize];
-                    let block = if column > row { upper } else { upper.transpose() };
-                    let block = filtered(freedom[row], block, freedom[column]) * weight;
-                    shares.for_each(|(other, share)| add(other, block * share));
                 }
             }
         });
@@ -168,6 +182,8 @@ impl Coarse {
     }
 }
 
+/// Rows whose products one task gathers.
+const ROWS_PER_TASK: usize = 512;
 /// A pivot below this part of the diagonal counts as none.
 const NO_PIVOT: f64 = 1e-11;
 
@@ -199,11 +215,31 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
 }
 
 impl Nodes {
+    /// One row of `A P`.
+    fn multiply_row(&self, row: usize, matrix: &BlockMatrix, freedom: &[Freedom], out: &mut [DMat3]) {
+        // Before the links of a row come those of earlier rows and one place for each of these rows themselves.
+        let mut places = self.images.places[self.neighbours.starts[row] as usize + row..].iter();
+        let mut add = |at: usize, block: DMat3| {
+            let Some(places) = places.next() else { return };
+            for (&place, &(_, weight)) in places.iter().zip(&self.of_row[at]) {
+                out[place as usize] += block * weight;
+            }
+        };
+        add(row, filtered(freedom[row], matrix.diagonal[row], freedom[row]));
+        for link in self.neighbours.of(row) {
+            let column = link.row as usize;
+            let upper = matrix.upper[link.block as usize];
+            let block = if column > row { upper } else { upper.transpose() };
+            add(column, filtered(freedom[row], block, freedom[column]));
+        }
+    }
+
     fn new(pattern: &Pattern) -> Self {
         let neighbours = Neighbours::new(pattern);
         let mut rings = FEWEST_RINGS;
         let mut seeds = neighbours.seeds(rings);
-        while seeds.len() > MOST_NODES.max(pattern.row_count() / FEWEST_ROWS_A_NODE) {
+        let most = (pattern.row_count() / ROWS_A_NODE).clamp(NODE_COUNTS[0], NODE_COUNTS[1]);
+        while seeds.len() > most {
             rings += 1;
             seeds = neighbours.seeds(rings);
         }
@@ -225,7 +261,27 @@ impl Nodes {
             }
         }
         let (row_starts, columns) = (pattern.row_starts.clone(), pattern.columns.clone());
-        Self { row_starts, columns, neighbours, count: seeds.len(), band, of_row, starts, members }
+        let images = Images::new(&of_row, &neighbours);
+        Self { row_starts, columns, neighbours, count: seeds.len(), band, of_row, starts, members, images }
+    }
+}
+
+impl Images {
+    fn new(of_row: &[[(u32, f64); FEW]], neighbours: &Neighbours) -> Self {
+        let mut images = Self { starts: vec![0], ..Self::default() };
+        let mut met: Vec<u32> = Vec::new();
+        for row in 0..of_row.len() {
+            let rows = || [row as u32].into_iter().chain(neighbours.of(row).iter().map(|link| link.row));
+            met.clear();
+            met.extend(rows().flat_map(|other| used(&of_row[other as usize])).map(|(node, _)| node as u32));
+            met.sort_unstable();
+            met.dedup();
+            let place = |(node, _): (u32, f64)| met.binary_search(&node).map_or(0, |at| at as u32);
+            images.places.extend(rows().map(|other| of_row[other as usize].map(place)));
+            images.nodes.extend(&met);
+            images.starts.push(images.nodes.len() as u32);
+        }
+        images
     }
 }
 
@@ -381,14 +437,14 @@ impl Seen {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::dynamics::conjugate_gradients::{Correction, Limits, SolverMemory, solve};
     use crate::geometry::{DVec2, Topology};
     use crate::scene::sheet::{Diagonals, sheet};
 
     /// A sheet's graph Laplacian with a small mass, stiffer along one axis, and a row of held vertices.
-    fn system(cells: usize) -> (Pattern, BlockMatrix, Vec<Freedom>) {
+    pub fn system(cells: usize) -> (Pattern, BlockMatrix, Vec<Freedom>) {
         let (mesh, _) = sheet(DVec2::ONE, cells, cells, Diagonals::Alternating);
         let topology = Topology::new(mesh.positions.len(), &mesh.triangles).unwrap();
         let pattern = Pattern::new(&topology, &[], &[]);

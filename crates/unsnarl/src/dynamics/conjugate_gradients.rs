@@ -50,6 +50,8 @@ pub struct Solve {
 #[derive(Clone, Debug, Default)]
 pub struct SolverMemory {
     residual: Vec<DVec3>,
+    /// The residual times the inverse diagonal blocks.
+    steepest: Vec<DVec3>,
     direction: Vec<DVec3>,
     image: Vec<DVec3>,
     inverse_diagonal: Vec<DMat3>,
@@ -72,14 +74,16 @@ pub fn solve(
     memory.inverse_diagonal.clear();
     memory.inverse_diagonal.par_extend((0..x.len()).into_par_iter().map(|row| matrix.whole_diagonal(row).inverse()));
     let may_correct = limits.correction == Correction::Coarse && memory.live.count() >= coarse::FEWEST_ROWS;
-    let first_limit = if may_correct { PLAIN_ITERATIONS.min(limits.iterations) } else { limits.iterations };
+    let whole = Patience { iterations: limits.iterations, far: f64::INFINITY };
+    let short = Patience { iterations: PLAIN_ITERATIONS.min(limits.iterations), far: FAR };
     let mut system = System { matrix, pattern, right, freedom, usual: limits.usual, tolerance: limits.tolerance };
-    let mut descent = descend(&mut system, x, first_limit, Correction::None, memory);
-    if may_correct && descent.is_above_target && first_limit < limits.iterations {
+    let patience = if may_correct { short } else { whole };
+    let mut descent = descend(&mut system, x, patience, Correction::None, memory);
+    if may_correct && descent.is_above_target && descent.iterations < limits.iterations {
         memory.coarse.prepare(system.matrix, pattern, freedom);
-        let left = limits.iterations - first_limit;
+        let left = Patience { iterations: limits.iterations - descent.iterations, ..whole };
         let second = descend(&mut system, x, left, Correction::Coarse, memory);
-        descent = Descent { iterations: first_limit + second.iterations, ..second };
+        descent = Descent { iterations: descent.iterations + second.iterations, ..second };
     }
     // Without outer forces the mean motion is the one that it started with.
     let has_outer = limits.usual.iter().any(|&usual| usual != DVec3::ZERO);
@@ -90,7 +94,9 @@ pub fn solve(
 }
 
 /// Iterations before the coarse correction is worth its preparation.
-const PLAIN_ITERATIONS: u32 = 20;
+const PLAIN_ITERATIONS: u32 = 5;
+/// Residuals so many times larger than wanted, squared, are not left to plain iterations.
+const FAR: f64 = 30.0;
 
 /// What is solved.
 struct System<'a> {
@@ -100,6 +106,14 @@ struct System<'a> {
     freedom: &'a [Freedom],
     usual: &'a [DVec3],
     tolerance: f64,
+}
+
+/// How long to go on.
+#[derive(Clone, Copy)]
+struct Patience {
+    iterations: u32,
+    /// From energies this many times larger than wanted not even one iteration is made.
+    far: f64,
 }
 
 /// How some iterations ended.
@@ -113,15 +127,15 @@ struct Descent {
 fn descend(
     system: &mut System<'_>,
     x: &mut [DVec3],
-    most: u32,
+    patience: Patience,
     correction: Correction,
     memory: &mut SolverMemory,
 ) -> Descent {
-    let SolverMemory { residual, direction, image, inverse_diagonal, live, coarse } = memory;
+    let SolverMemory { residual, steepest, direction, image, inverse_diagonal, live, coarse } = memory;
     let (live, bands) = (&*live, live.bands_per_task());
     let (freedom, with_coarse) = (system.freedom, correction == Correction::Coarse);
     let count = x.len();
-    for vector in [&mut *residual, &mut *direction, &mut *image] {
+    for vector in [&mut *residual, &mut *steepest, &mut *direction, &mut *image] {
         vector.clear();
         vector.resize(count, DVec3::ZERO);
     }
@@ -132,19 +146,23 @@ fn descend(
         let usual = freedom[row].filter(system.usual.get(row).copied().unwrap_or(DVec3::ZERO));
         value.dot(preconditioned(row, value)).max(usual.dot(preconditioned(row, usual)))
     });
-    for row in 0..count {
-        residual[row] = freedom[row].filter(system.right[row] - image[row]);
-        direction[row] = preconditioned(row, residual[row]);
-    }
+    let (right, product) = (system.right, &*image);
+    residual.par_iter_mut().zip(direction.par_iter_mut()).enumerate().with_min_len(BAND).for_each(
+        |(row, (residual, direction))| {
+            *residual = freedom[row].filter(right[row] - product[row]);
+            *direction = preconditioned(row, *residual);
+        },
+    );
     let mut energy = banded_sum(count, |row| residual[row].dot(direction[row]));
     if with_coarse {
         scale += coarse_scale(coarse, [system.right, system.usual], freedom);
         energy += coarse.solve(residual);
-        for row in 0..count {
-            direction[row] += freedom[row].filter(coarse.motion(row));
-        }
+        let coarse = &*coarse;
+        let add = |(row, direction): (usize, &mut DVec3)| *direction += freedom[row].filter(coarse.motion(row));
+        direction.par_iter_mut().enumerate().with_min_len(BAND).for_each(add);
     }
     let target = system.tolerance * system.tolerance * scale.max(f64::MIN_POSITIVE);
+    let most = if energy > patience.far * target { 0 } else { patience.iterations };
     let mut iterations = 0;
     while energy > target && iterations < most {
         let curvature = system.matrix.multiply_live(system.pattern, live, direction, image);
@@ -155,15 +173,17 @@ fn descend(
         let parts: Vec<f64> = x
             .par_chunks_mut(BAND)
             .zip(residual.par_chunks_mut(BAND))
+            .zip(steepest.par_chunks_mut(BAND))
             .enumerate()
             .with_min_len(bands)
-            .map(|(band, (x, residual))| {
+            .map(|(band, ((x, residual), steepest))| {
                 let mut sum = 0.0;
                 for row in live.band(band) {
-                    let (x, residual) = (&mut x[row - band * BAND], &mut residual[row - band * BAND]);
-                    *x += direction[row] * step;
-                    *residual -= freedom[row].filter(image[row]) * step;
-                    sum += residual.dot(preconditioned(row, *residual));
+                    let at = row - band * BAND;
+                    x[at] += direction[row] * step;
+                    residual[at] -= freedom[row].filter(image[row]) * step;
+                    steepest[at] = preconditioned(row, residual[at]);
+                    sum += residual[at].dot(steepest[at]);
                 }
                 sum
             })
@@ -176,7 +196,7 @@ fn descend(
         direction.par_chunks_mut(BAND).enumerate().with_min_len(bands).for_each(|(band, direction)| {
             for row in live.band(band) {
                 let direction = &mut direction[row - band * BAND];
-                let mut steepest = preconditioned(row, residual[row]);
+                let mut steepest = steepest[row];
                 if with_coarse {
                     steepest += freedom[row].filter(coarse.motion(row));
                 }

@@ -12,10 +12,11 @@ pub mod membrane;
 
 use super::air::{self, Air};
 use super::block_matrix::BlockMatrix;
-use super::conjugate_gradients::{self as cg, Correction, Freedom, Limits, SolverMemory};
+use super::conjugate_gradients::{self as cg, Correction, Freedom, Limits, Solve, SolverMemory};
 use super::cushion::add_pushes;
 use super::direct::{self, DirectMemory};
 use super::mass_spring::HalfStep;
+use super::pattern::Pattern;
 use super::sewing;
 use super::support::add_supports;
 use super::{DynamicsReport, Guidance, Proposal, Start, constraints};
@@ -89,18 +90,10 @@ pub fn propose(start: &Start, guidance: &Guidance, settings: &DynamicsSettings, 
             iterations: settings.iterations,
             correction: Correction::Coarse,
         };
-        let Memory { matrix, solver, direct, right, change, freedom, .. } = &mut *memory;
-        // The factor knows the pattern only, not what cushions tie together.
-        let solved = match settings.solver {
-            LinearSolver::Direct if !matrix.ties.is_empty() => None,
-            LinearSolver::Direct => direct::solve(matrix, pattern, right, freedom, change, direct),
-            LinearSolver::ConjugateGradients => None,
-        };
-        let solved = solved.unwrap_or_else(|| cg::solve(matrix, pattern, right, freedom, change, limits, solver));
-        report.add(solved);
+        report.add(solve_linear(pattern, settings.solver, limits, memory));
         for (row, &vertex) in pattern.vertex_of.iter().enumerate() {
             let vertex = vertex as usize;
-            velocities[vertex] += change[row];
+            velocities[vertex] += memory.change[row];
             positions[vertex] = base.positions[vertex] + velocities[vertex] * base.reach;
         }
     }
@@ -110,6 +103,16 @@ pub fn propose(start: &Start, guidance: &Guidance, settings: &DynamicsSettings, 
         }
     }
     Proposal { positions, velocities, report, half_step: HalfStep::default() }
+}
+
+/// Solves for the change of velocity.
+fn solve_linear(pattern: &Pattern, solver: LinearSolver, limits: Limits<'_>, memory: &mut Memory) -> Solve {
+    let Memory { matrix, solver: iterative, direct, right, change, freedom, .. } = memory;
+    let factored = match solver {
+        LinearSolver::Direct => direct::solve(matrix, pattern, right, freedom, change, direct),
+        LinearSolver::ConjugateGradients => None,
+    };
+    factored.unwrap_or_else(|| cg::solve(matrix, pattern, right, freedom, change, limits, iterative))
 }
 
 /// For BDF2 with `w` the ratio of this step to the last:
