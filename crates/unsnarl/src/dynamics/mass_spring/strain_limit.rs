@@ -74,6 +74,10 @@ fn impulse(input: &Limit<'_>, edge: u32, velocities: &[DVec3]) -> Option<DVec3> 
     let now = input.positions[b] - input.positions[a];
     let then = now + (velocities[b] - velocities[a]) * input.step;
     let (length, rest) = (then.length(), spring.rest_length);
+    if !(length.is_finite() && now.is_finite()) {
+        // The step is taken again shorter, or given up, by the caller.
+        return None;
+    }
     let (here, change) = (now.length(), input.rate * rest);
     let in_range = length.clamp(rest * (1.0 - spring.compression_limit).max(0.0), rest * (1.0 + spring.stretch_limit));
     let wanted = in_range.clamp(here - change, here + change);

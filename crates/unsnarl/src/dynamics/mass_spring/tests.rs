@@ -165,6 +165,16 @@ fn strain_limits_bring_every_spring_into_range() {
     }
 }
 
+/// A step that has blown up is found out by its positions; until then nothing may panic.
+#[test]
+fn velocities_that_are_not_numbers_do_not_panic() {
+    let (model, mut state) = Model::build(&[cloth(DVec2::new(0.2, 0.2), 4, 4, Diagonals::Alternating)]).unwrap();
+    state.velocities[7] = DVec3::splat(f64::NAN);
+    state.velocities[8] = DVec3::splat(f64::INFINITY);
+    let after = run(&model, state, DVec3::ZERO, &settings(Newmark::Central), 1e-3, 2);
+    assert!(!after.positions[7].is_finite());
+}
+
 #[test]
 fn all_variants_converge_with_order_two_in_time() {
     let mut piece = cloth(DVec2::new(0.2, 0.2), 3, 3, Diagonals::Alternating);
