@@ -1,10 +1,11 @@
-//! Cloth in bodies: where a body crosses itself cloth is pinched, and said to be; the same on any number of threads.
+//! Cloth in bodies: it comes out by the body's own sign, unstrained and only where it has to; where a body crosses itself cloth
+//! is pinched, and said to be.
 
 #![allow(clippy::unwrap_used)]
 
 use std::f64::consts::{PI, TAU};
 use unsnarl::analysis::{Assembly, PartKind};
-use unsnarl::fix::report::pinched_places;
+use unsnarl::fix::report::{Spread, pinched_places};
 use unsnarl::fix::{self, Continue, FixSettings, Patient};
 use unsnarl::geometry::{DVec3, TriMesh};
 use unsnarl::model::{Cloth, Model, Rest};
@@ -68,6 +69,24 @@ fn patient(cloth: &TriMesh, body: &TriMesh) -> Patient {
     let parts = parts.iter().map(|(name, kind, count, triangles)| (name.clone(), *kind, *count, triangles.as_slice()));
     let assembly = Assembly::new(parts).unwrap();
     Patient { model, state, assembly, body_positions: body.positions.clone() }
+}
+
+#[test]
+fn cloth_leaves_a_ball_unstrained_and_only_around_it() {
+    let cloth = sheet(30);
+    let body = ball(DVec3::new(0.1, -0.1, 0.05), 0.12);
+    let patient = patient(&cloth, &body);
+    let model = patient.model.clone();
+    let outcome = fix::untangle(patient, &FixSettings::default(), &mut |_| Continue::Yes);
+    assert!(outcome.verdict.is_clean(), "{} pairs", outcome.verdict.pairs.len());
+    assert!(outcome.pinched.is_empty());
+    let stretch = Spread::of_stretch(&model, &outcome.positions);
+    assert!(stretch.p99 < 1.1, "{stretch:?}");
+    let moved: Vec<usize> =
+        (0..cloth.positions.len()).filter(|&at| outcome.positions[at] != cloth.positions[at]).collect();
+    assert!(!moved.is_empty() && 2 * moved.len() < cloth.positions.len(), "{} moved", moved.len());
+    let far = |at: &&usize| cloth.positions[**at].distance(DVec3::new(0.1, 0.0, 0.05)) > 0.6;
+    assert_eq!(moved.iter().filter(far).count(), 0, "far from the ball nothing moves");
 }
 
 #[test]

@@ -13,6 +13,8 @@ use unsnarl_geometry::{DVec3, VertexId};
 
 /// Cloth stretched and compressed by less than this factor, but for one triangle in a hundred, is not strained.
 const UNSTRAINED: f64 = 1.1;
+/// Below this factor relaxation may end.
+const SETTLED: f64 = 1.02;
 
 impl Untangling {
     /// Parts pieces that stand through each other so far that a good share of one is on the wrong side.
@@ -53,7 +55,10 @@ impl Untangling {
 
     /// Lays pieces flat that came out clean but strained, once; `false` if there are none that can be.
     pub(super) fn lay_out_strained(&mut self) -> bool {
-        if self.settings.method != FixMethod::Auto || self.is_laid_out || !self.is_strained(&self.state.positions) {
+        if self.settings.method != FixMethod::Auto
+            || self.is_laid_out
+            || !self.is_strained(&self.state.positions.clone())
+        {
             return false;
         }
         let topology = &self.model.topology;
@@ -114,8 +119,8 @@ impl Untangling {
         self.watch.reset();
     }
 
-    /// Looks at clean cloth that is where it belongs; `true` if it is strained and has not become less so for a while.
-    pub(super) fn is_strain_stuck(&mut self) -> bool {
+    /// Looks at clean cloth that is where it belongs.
+    pub(super) fn ease(&mut self) -> Ease {
         const LESS: f64 = 0.995;
         let strain = self.strain(&self.state.positions);
         let least = self.calmest.as_ref().map_or(f64::INFINITY, |calmest| calmest.strain);
@@ -123,21 +128,44 @@ impl Untangling {
             self.calmest = Some(Calm { strain, cloth: self.state.positions.clone(), step: self.steps });
         }
         let since = self.calmest.as_ref().map_or(self.steps, |calmest| calmest.step);
-        self.steps > since + self.settings.patience && self.is_strained(&self.state.positions)
+        let input = self.input_stretch();
+        // Folds that were turned have yet to bend as their new angles say, which strain does not show.
+        if strain < SETTLED.max(input) && self.flips == 0 {
+            Ease::Settled
+        } else if self.steps > since + self.settings.patience && strain > UNSTRAINED.max(input) {
+            Ease::Stuck
+        } else {
+            Ease::Uneasy
+        }
+    }
+
+    /// Whether measures alone have undone the tangle, before any step, and no triangle is stretched: then nothing was dragged
+    /// along that would have to come home.
+    pub(super) fn is_unstrained_at_once(&self) -> bool {
+        const STRETCHED: f64 = 1.05;
+        let largest = |positions: &[DVec3]| Spread::of_stretch(&self.model, positions).max;
+        self.steps == 0 && largest(&self.state.positions) < STRETCHED.max(largest(&self.input_positions))
     }
 
     /// Goes back to the least strained clean state where the present one crosses or is strained.
     pub(super) fn calm_down(&mut self) {
         let Some(calmest) = self.calmest.take() else { return };
-        let is_worse = self.strain(&self.state.positions) > calmest.strain && self.is_strained(&self.state.positions);
+        let positions = self.state.positions.clone();
+        let is_worse = self.strain(&positions) > calmest.strain && self.is_strained(&positions);
         if is_worse || !self.analyze_unpinched().is_empty() {
             self.state.positions = calmest.cloth;
         }
     }
 
     /// Whether cloth is stretched or compressed more than cloth should be, and more than it was.
-    fn is_strained(&self, positions: &[DVec3]) -> bool {
-        self.strain(positions) > UNSTRAINED.max(Spread::of_stretch(&self.model, &self.input_positions).p99)
+    fn is_strained(&mut self, positions: &[DVec3]) -> bool {
+        self.strain(positions) > UNSTRAINED.max(self.input_stretch())
+    }
+
+    /// The 99th percentile of stretch in the input.
+    fn input_stretch(&mut self) -> f64 {
+        let (model, positions) = (&self.model, &self.input_positions);
+        *self.input_stretch.get_or_insert_with(|| Spread::of_stretch(model, positions).p99)
     }
 
     /// How strained cloth is, but for one triangle or edge in a hundred: the larger of how far triangles are stretched and
@@ -146,6 +174,17 @@ impl Untangling {
         let (stretch, edges) = (Spread::of_stretch(&self.model, positions), Spread::of_edges(&self.model, positions));
         stretch.p99.max(1.0 / edges.p01.max(f64::MIN_POSITIVE))
     }
+}
+
+/// How clean cloth is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ease {
+    /// It has about its size: more relaxation changes nothing worth the time.
+    Settled,
+    /// It may still become less strained.
+    Uneasy,
+    /// It is strained and has not become less so for a while.
+    Stuck,
 }
 
 /// Clean cloth and how strained it is.

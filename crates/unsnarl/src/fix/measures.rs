@@ -4,8 +4,7 @@ use super::retreat::Retreat;
 use super::untangling::Phase;
 use super::watch::Advance;
 use super::{FixMethod, Untangling, touching};
-use crate::analysis::{self, ContourKind, PartKind, Tangle};
-use crate::untangle::body_push::Pushing;
+use crate::analysis::{self, ContourKind, Tangle, TangledContour};
 use crate::untangle::ordering::Ordering;
 use crate::untangle::{flip, layering};
 use unsnarl_geometry::{DVec3, TriangleId, VertexId};
@@ -41,11 +40,14 @@ impl Untangling {
             return false;
         }
         let free = self.free();
+        let among_cloth = self.among_cloth(tangle);
         let mut best: Option<(usize, Vec<DVec3>)> = None;
         for upper_share in UPPER_SHARES {
             let mut positions = self.all_positions();
-            let ordering = self.ordering(&free, upper_share);
-            let rounds = layering::put_in_order(&ordering, &self.settings.layers, tangle, &mut positions);
+            // Bodies are left out: they are not ordered, and have many triangles.
+            let ordering = Ordering { topology: &self.model.topology, ..self.ordering(&free, upper_share) };
+            let cloth = &mut positions[..free.len()];
+            let rounds = layering::put_in_order(&ordering, &self.settings.layers, &among_cloth, cloth);
             self.resolvers.layering += rounds;
             let after = analysis::analyze(&self.assembly, &positions, &mut self.analysis_workspace);
             let left = after.contours.iter().map(|tangled| tangled.contour.segments.len()).sum();
@@ -64,6 +66,13 @@ impl Untangling {
         self.order = Order::Helped(segments);
         self.move_to(&positions);
         true
+    }
+
+    /// The contours of cloth with cloth.
+    pub(super) fn among_cloth(&self, tangle: &Tangle) -> Tangle {
+        let is_cloth = |triangle: &TriangleId| triangle.index() < self.model.topology.triangle_count();
+        let is_own = |tangled: &&TangledContour| tangled.contour.segments.iter().flatten().all(is_cloth);
+        Tangle { contours: tangle.contours.iter().filter(is_own).cloned().collect(), ..Tangle::default() }
     }
 
     /// Turns folds that bite into themselves and are to stay folded; `false` if there are none, or if it has been tried.
@@ -136,9 +145,10 @@ impl Untangling {
     }
 
     /// Takes over positions that a measure found, and which need no more motion.
-    fn place(&mut self, positions: &[DVec3]) {
+    pub(super) fn place(&mut self, positions: &[DVec3]) {
         let count = self.state.positions.len();
         self.state.positions.copy_from_slice(&positions[..count]);
+        self.window = None;
         if self.steps == 0 {
             self.first_positions.copy_from_slice(&self.state.positions);
         }
@@ -209,36 +219,11 @@ impl Untangling {
             self.active[vertex] |= clean[vertex] != self.first_positions[vertex];
         }
         self.state.positions.copy_from_slice(&clean[..self.active.len()]);
+        self.window = None;
         self.grow_active_by_rings();
         self.pulls.clear();
         self.phase = Phase::GrowingBack;
         true
-    }
-
-    /// Moves cloth that crosses a body out of it; `false` if none does, or if it has been tried often enough.
-    pub(super) fn push_out_of_bodies(&mut self, tangle: &Tangle) -> bool {
-        const MOST_PUSHES: usize = 12;
-        const ROUNDS: usize = 200;
-        let crosses_body = |triangles: &[TriangleId; 2]| {
-            triangles
-                .iter()
-                .any(|&triangle| self.assembly.parts()[self.assembly.part_of_triangle(triangle)].kind == PartKind::Body)
-        };
-        let is_first = self.body_pushes == 0;
-        let is_needed = is_first || tangle.contours.iter().any(|tangled| crosses_body(&tangled.contour.segments[0]));
-        if self.bodies.is_idle() || !is_needed || self.body_pushes == MOST_PUSHES {
-            return false;
-        }
-        self.body_pushes += 1;
-        let mut positions = self.all_positions();
-        let pushing =
-            Pushing { assembly: &self.assembly, free: &self.free(), pinched: self.pinched.flags(), rounds: ROUNDS };
-        let report = self.bodies.push_out_smoothly(&pushing, &self.rest_lengths, &mut positions);
-        self.resolvers.body_push += report.rounds;
-        if report.rounds > 0 {
-            self.place(&positions);
-        }
-        report.rounds > 0
     }
 
     /// Lets the rings around everything that may move, move too.

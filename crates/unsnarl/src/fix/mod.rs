@@ -14,14 +14,17 @@ mod classic;
 mod home;
 mod measures;
 mod motion;
+mod out_of_bodies;
 mod pinched;
 pub mod report;
 mod retreat;
+mod rings;
 mod settings;
 mod sizes;
 mod touching;
 mod untangling;
 mod watch;
+mod window;
 
 pub use crate::untangle::tally::{PullCount, PullCounts, SeamPlace};
 pub use crate::untangle::{FoldStyle, Method as FixMethod};

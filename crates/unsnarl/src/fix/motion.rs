@@ -1,5 +1,6 @@
 //! How cloth moves in `fix`: dynamics without gravity and inertia proposes, contact decides.
 
+use super::window::{Whole, Window};
 use super::{FixStage, Observe, Untangling};
 use crate::contact::{self, ContactInput, ContactSettings};
 use crate::dynamics::{self, Guidance, Hold, Proposal, Start};
@@ -18,20 +19,23 @@ impl Untangling {
         let from = self.all_positions();
         let to: Vec<DVec3> = proposed.positions.iter().chain(&self.body_positions).copied().collect();
         let mean_mass = self.model.masses.iter().sum::<f64>() / self.model.masses.len() as f64;
-        let mut inverse_mass: Vec<f64> = (0..from.len())
-            .map(|vertex| if self.active.get(vertex) == Some(&true) { 1.0 / mean_mass } else { 0.0 })
-            .collect();
+        let mut free: Vec<bool> = (0..from.len()).map(|vertex| self.active.get(vertex) == Some(&true)).collect();
         for (vertex, _) in &self.holds {
-            inverse_mass[vertex.index()] = 0.0;
+            free[vertex.index()] = false;
         }
-        let input = ContactInput {
+        let inverse_mass: Vec<f64> = free.iter().map(|&free| if free { 1.0 / mean_mass } else { 0.0 }).collect();
+        // A drag moves what it holds: what is held is in the window too.
+        self.holds.iter().for_each(|(vertex, _)| free[vertex.index()] = true);
+        self.fit_window(&from, &free);
+        let friction = vec![0.0; from.len()];
+        let whole = ContactInput {
             mesh: &self.mesh,
             start: &from,
             end: &to,
             step: self.settings.step,
             inverse_mass: &inverse_mass,
             thickness: &self.thickness,
-            friction: &vec![0.0; from.len()],
+            friction: &friction,
             rules: &remedy.rules,
         };
         // Large zones strain cloth more than slowing it down does, and cost more.
@@ -42,13 +46,37 @@ impl Untangling {
             zone_rounds: 4,
             ..ContactSettings::default()
         };
-        let resolved = contact::resolve_unless(&input, &contact_settings, &mut self.contact_workspace, &*self.stop);
-        let moves = resolved.positions.iter().zip(&from).zip(&self.local_size);
+        let (workspace, stop) = (&mut self.contact_workspace, &*self.stop);
+        let resolved = match &self.window {
+            None => contact::resolve_unless(&whole, &contact_settings, workspace, stop).positions,
+            Some(window) => window.resolve(&whole, &contact_settings, workspace, stop),
+        };
+        let moves = resolved.iter().zip(&from).zip(&self.local_size);
         self.last_move = moves.map(|((to, from), size)| to.distance(*from) / size).fold(0.0, f64::max);
-        proposed.positions.copy_from_slice(&resolved.positions[..self.state.positions.len()]);
+        proposed.positions.copy_from_slice(&resolved[..self.state.positions.len()]);
         let start = start(&self.model, &self.state, self.settings.step);
         self.state = dynamics::finish(&start, proposed, &dynamics_settings(), &mut self.dynamics_workspace);
         observe(FixStage::Contact, &self.state.positions);
+    }
+
+    /// Makes the window of contact anew if it does not fit any more.
+    fn fit_window(&mut self, positions: &[DVec3], free: &[bool]) {
+        let topology = self.assembly.topology();
+        let whole = Whole {
+            topology,
+            positions,
+            free,
+            local_size: &self.local_size,
+            rest_lengths: &self.rest_lengths,
+            thickness: self.settings.separation,
+        };
+        let free_count = free.iter().filter(|&&free| free).count();
+        if !self.window.as_ref().is_some_and(|window| window.is_good(&whole)) && free_count < self.no_window_from {
+            let tree = self.analysis_workspace.tree(topology, positions);
+            self.window = Window::open(&whole, tree);
+            self.contact_workspace = contact::Workspace::default();
+            self.no_window_from = self.window.as_ref().map_or(free_count, |_| usize::MAX);
+        }
     }
 
     /// Where dynamics alone would move cloth. What is not active is held.

@@ -10,6 +10,7 @@
 //! whose middles coincide never part.
 
 use super::pinched::Pinched;
+use super::rings::rings_around;
 use crate::analysis::{self, Assembly};
 use crate::untangle::body_push::{BodyPush, Pushing};
 use crate::untangle::smoothing::smooth;
@@ -84,22 +85,8 @@ impl Retreat<'_> {
     /// Vertices of cloth within some rings of the tangled ones that may move.
     fn region(&self, tangled: &[VertexId], rings: usize) -> Vec<bool> {
         let count = self.cloth.vertex_count();
-        let mut reached = vec![false; count];
-        let mut front: Vec<VertexId> = tangled.iter().copied().filter(|vertex| vertex.index() < count).collect();
-        for ring in 0..=rings {
-            front.sort_unstable();
-            front.dedup();
-            front.retain(|vertex| !reached[vertex.index()]);
-            if front.is_empty() {
-                break;
-            }
-            for vertex in &front {
-                reached[vertex.index()] = true;
-            }
-            if ring < rings {
-                front = front.iter().flat_map(|&vertex| self.cloth.ring(vertex)).collect();
-            }
-        }
-        reached.iter().zip(self.held).map(|(&reached, &held)| reached && !held).collect()
+        let own = tangled.iter().copied().filter(|vertex| vertex.index() < count).collect();
+        let near = rings_around(self.cloth, own, rings);
+        near.iter().zip(self.held).map(|(near, &held)| near.is_some() && !held).collect()
     }
 }

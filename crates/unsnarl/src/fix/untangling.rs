@@ -4,11 +4,13 @@
 //! out of bodies, separates what touches, watches for progress and takes stronger measures where there is none.
 
 use super::account::Account;
-use super::anew::Calm;
+use super::anew::{Calm, Ease};
 use super::home::{Journey, WayHome};
 use super::measures::Order;
 use super::pinched::Pinched;
+use super::rings::rings_around;
 use super::watch::{Advance, Watch};
+use super::window::Window;
 use super::{FixMethod, FixSettings, FixStage, Observe, Outcome, Patient, ResolverCounts, Stop, home, sizes};
 use crate::analysis::{self, Assembly, Tangle};
 use crate::contact::{self, ContactMesh};
@@ -69,6 +71,8 @@ pub struct Untangling {
     pub(super) calmest: Option<Calm>,
     /// Where cloth was before anything was done.
     pub(super) input_positions: Vec<DVec3>,
+    /// The 99th percentile of stretch there, once it was asked for.
+    pub(super) input_stretch: Option<f64>,
     pub(super) bodies: BodyPush,
     /// Cloth that bodies pinch.
     pub(super) pinched: Pinched,
@@ -82,6 +86,10 @@ pub struct Untangling {
     /// The farthest move of the last step, as a share of the local size.
     pub(super) last_move: f64,
     pub(super) analysis_workspace: analysis::Workspace,
+    /// What contact looks at, if that is not everything.
+    pub(super) window: Option<Window>,
+    /// With as many vertices that may move, or more, a window would hold nearly everything.
+    pub(super) no_window_from: usize,
     pub(super) dynamics_workspace: dynamics::Workspace,
     pub(super) contact_workspace: contact::Workspace,
 }
@@ -105,6 +113,7 @@ impl Untangling {
             active: vec![false; state.positions.len()],
             first_positions: state.positions.clone(),
             input_positions: state.positions.clone(),
+            input_stretch: None,
             model,
             state,
             holds: Vec::new(),
@@ -137,6 +146,8 @@ impl Untangling {
             last_move: 0.0,
             stop: Arc::new(|| false),
             analysis_workspace: analysis::Workspace::default(),
+            window: None,
+            no_window_from: usize::MAX,
             dynamics_workspace: dynamics::Workspace::default(),
             contact_workspace: contact::Workspace::default(),
         }
@@ -277,20 +288,11 @@ impl Untangling {
     }
 
     /// Lets vertices move, and the rings around them but for what bodies pinch there.
-    pub(super) fn free_rings_around(&mut self, mut front: Vec<VertexId>) {
-        let topology = &self.model.topology;
-        let mut seen = vec![false; self.active.len()];
-        for ring in 0..=self.settings.rings {
-            front.sort_unstable();
-            front.dedup();
-            front.retain(|vertex| !seen[vertex.index()]);
-            for vertex in &front {
-                seen[vertex.index()] = true;
-                self.active[vertex.index()] |= ring == 0 || !self.pinched.has(*vertex);
-            }
-            if ring < self.settings.rings {
-                front = front.iter().flat_map(|&vertex| topology.ring(vertex)).collect();
-            }
+    pub(super) fn free_rings_around(&mut self, front: Vec<VertexId>) {
+        let near = rings_around(&self.model.topology, front, self.settings.rings);
+        for (vertex, ring) in near.into_iter().enumerate() {
+            let may_move = ring.is_some_and(|ring| ring == 0 || !self.pinched.has(VertexId::new(vertex)));
+            self.active[vertex] |= may_move;
         }
     }
 
@@ -327,13 +329,15 @@ impl Untangling {
             let is_coming_home = self.is_coming_home();
             self.calm_steps = if is_coming_home { 1 } else { self.calm_steps + 1 };
             let is_still = self.calm_steps > HOMING_STEPS && self.last_move < self.settings.stillness;
-            let is_stuck = !is_coming_home && self.is_strain_stuck() && self.phase == Phase::Untangling;
+            let ease = if is_coming_home { Ease::Uneasy } else { self.ease() };
+            let is_stuck = ease == Ease::Stuck && self.phase == Phase::Untangling;
+            let is_at_ease = ease == Ease::Settled && (self.calm_steps > HOMING_STEPS || self.is_unstrained_at_once());
             let most = match self.phase {
                 Phase::Untangling => self.settings.relaxation_steps,
                 Phase::GrowingBack => self.settings.growth_steps,
             };
             let untouched = self.steps == 0 && !self.active.contains(&true);
-            let is_over = untouched || is_still || is_stuck || self.calm_steps > most;
+            let is_over = untouched || is_still || is_stuck || is_at_ease || self.calm_steps > most;
             return match is_over {
                 false => Advance::Step,
                 true if self.lay_out_strained() => Advance::LookAgain,
@@ -358,6 +362,8 @@ impl Untangling {
     pub fn start_again(&mut self) {
         self.watch.reset();
         self.account.interrupt();
+        self.window = None;
+        self.no_window_from = usize::MAX;
         self.calm_steps = 0;
         self.body_pushes = 0;
         self.order = Order::Untried;
@@ -367,6 +373,7 @@ impl Untangling {
         self.is_laid_out = false;
         self.calmest = None;
         self.input_positions.copy_from_slice(&self.state.positions);
+        self.input_stretch = None;
         self.flips = 0;
         self.touching_rounds = 0;
     }

@@ -8,10 +8,10 @@
 //! Guarantees: only cloth moves; the result depends on neither threads nor order.
 //! Does not: keep cloth from crossing cloth on the way, nor find out of a place where the body crosses itself.
 
-use super::body_surface::BodySurface;
-use super::evening;
+use super::body_surface::{BodySurface, Sight};
+use super::evening::{self, Bounds};
 use super::holes::{Hole, holes, mean_pushes};
-use super::smoothing::{CARRIES, carry_along};
+use super::smoothing::carry_along;
 use crate::analysis::{Assembly, PartKind, Workspace};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
@@ -93,13 +93,9 @@ impl BodyPush {
         if self.is_idle() {
             return report;
         }
-        let is_body =
-            |triangle: TriangleId| assembly.parts()[assembly.part_of_triangle(triangle)].kind == PartKind::Body;
-        let wanted = |cloth: TriangleId, body: TriangleId| !is_body(cloth) && is_body(body);
         let mut memory = Workspace::default();
         loop {
-            let mut holes = holes(assembly.topology(), positions, &mut memory, &wanted);
-            holes.retain(|hole| !pushing.is_pinched(assembly.topology(), hole.triangle));
+            let holes = self.holes(pushing, positions, &mut memory);
             report.left = holes.len();
             let mut pushes = self.vertex_pushes(positions, slack);
             pushes.retain(|push| pushing.pinched.get(push.0) != Some(&true));
@@ -109,43 +105,108 @@ impl BodyPush {
             }
             report.rounds += 1;
             pushes.extend(self.hole_pushes(assembly.topology(), positions, &holes));
-            for (vertex, step) in mean_pushes(pushes) {
-                if pushing.free[vertex] {
-                    positions[vertex] += step;
-                    slack[vertex] -= step.length();
-                }
-            }
+            apply(pushes, pushing.free, slack, positions);
         }
     }
 
-    /// As [`BodyPush::push_out`], and carries the surroundings along: between rounds the displacement is smoothed over the
-    /// cloth, so that what was pushed is not torn from what was not, and then strain is evened out, so that cloth slides
-    /// over the body. `rest_lengths` are those of all edges, metres.
-    pub fn push_out_smoothly(&self, pushing: &Pushing, rest_lengths: &[f64], positions: &mut [DVec3]) -> PushReport {
-        const EVENINGS: usize = 150;
-        const ROUNDS_BETWEEN: usize = 3;
+    /// Vertices of cloth that lie in bodies or too near, and the corners of triangles that bodies stand through; in order.
+    pub fn touched(&self, pushing: &Pushing, positions: &[DVec3]) -> Vec<VertexId> {
+        if self.is_idle() {
+            return Vec::new();
+        }
         let topology = pushing.assembly.topology();
-        let before = positions.to_vec();
-        let mut report = self.push_out(pushing, positions);
+        let holes = self.holes(pushing, positions, &mut Workspace::default());
+        let corners = holes.iter().flat_map(|hole| topology.triangle(hole.triangle));
+        let pushes = self.vertex_pushes(positions, &mut vec![0.0; pushing.free.len()]);
+        let inside = pushes.iter().map(|push| VertexId::new(push.0));
+        let is_pinched = |vertex: &VertexId| pushing.pinched.get(vertex.index()) == Some(&true);
+        let mut touched: Vec<VertexId> = corners.chain(inside).filter(|vertex| !is_pinched(vertex)).collect();
+        touched.sort_unstable();
+        touched.dedup();
+        touched
+    }
+
+    /// As [`BodyPush::push_out`], and evens strain out on the way, so that cloth slides over the body and goes no farther out than
+    /// it must. Points of triangles that a body has stood through are kept out like vertices; whether there are more is looked
+    /// up in some rounds only.
+    ///
+    /// Before that, `carries` times, the displacement is smoothed over the cloth: surroundings that are carried along seldom come
+    /// to cross other cloth, but more of the cloth moves than would have to.
+    pub fn push_out_smoothly(
+        &self,
+        pushing: &Pushing,
+        bounds: &Bounds,
+        carries: usize,
+        positions: &mut [DVec3],
+    ) -> PushReport {
+        const EVENINGS: usize = 200;
+        const BETWEEN_LOOKS: usize = 10;
+        const STILL: f64 = 0.1;
+        let topology = pushing.assembly.topology();
         let mut slack = vec![0.0; pushing.free.len()];
-        for carry in 0..CARRIES + EVENINGS {
-            if report.rounds == 0 {
+        let (mut memory, mut samples) = (Workspace::default(), Samples::default());
+        let mut last_look = positions[..slack.len()].to_vec();
+        let mut report = PushReport::default();
+        for _ in 0..carries {
+            report.rounds += self.push_out(pushing, positions).rounds;
+            carry_along(topology, &last_look, positions, pushing.free, 0.02 * self.separation);
+        }
+        for round in 0..EVENINGS {
+            if round % BETWEEN_LOOKS == 0 {
+                let holes = self.holes(pushing, positions, &mut memory);
+                holes.iter().for_each(|hole| samples.remember(topology, positions, hole));
+                let moved = positions.iter().zip(&last_look).map(|(now, then)| now.distance(*then));
+                if round > 0 && holes.is_empty() && moved.fold(0.0, f64::max) < STILL * self.separation {
+                    break;
+                }
+                last_look.copy_from_slice(&positions[..slack.len()]);
+            }
+            let mut pushes = self.vertex_pushes(positions, &mut slack);
+            pushes.retain(|push| pushing.pinched.get(push.0) != Some(&true));
+            pushes.extend(self.sample_pushes(topology, positions, &samples));
+            let is_out = pushes.is_empty();
+            apply(pushes, pushing.free, &mut slack, positions);
+            let moved = evening::even_out(topology, bounds, positions, pushing.free);
+            if let Some(moved) = &moved {
+                slack.iter_mut().zip(moved).for_each(|(slack, moved)| *slack -= moved);
+            }
+            if is_out && moved.is_none() && round > 0 {
                 break;
             }
-            let mut rounds = pushing.rounds;
-            if carry < CARRIES {
-                carry_along(topology, &before, positions, pushing.free, 0.02 * self.separation);
-                slack.fill(0.0);
-            } else {
-                let bounds = evening::bounds(topology, rest_lengths, &before);
-                let Some(moved) = evening::even_out(topology, &bounds, positions, pushing.free) else { break };
-                slack.iter_mut().zip(moved).for_each(|(slack, moved)| *slack -= moved);
-                rounds = if carry + 1 < CARRIES + EVENINGS { ROUNDS_BETWEEN } else { rounds };
-            }
-            let again = self.push_out_within(&Pushing { rounds, ..*pushing }, &mut slack, positions);
-            report = PushReport { rounds: report.rounds + again.rounds, left: again.left };
+            report.rounds += 1;
         }
-        report
+        let again = self.push_out_within(pushing, &mut slack, positions);
+        PushReport { rounds: report.rounds + again.rounds, left: again.left }
+    }
+
+    /// Where bodies stand through triangles of cloth that they do not pinch.
+    fn holes(&self, pushing: &Pushing, positions: &[DVec3], memory: &mut Workspace) -> Vec<Hole> {
+        let assembly = pushing.assembly;
+        let is_body =
+            |triangle: TriangleId| assembly.parts()[assembly.part_of_triangle(triangle)].kind == PartKind::Body;
+        let wanted = |cloth: TriangleId, body: TriangleId| !is_body(cloth) && is_body(body);
+        let mut holes = holes(assembly.topology(), positions, memory, &wanted);
+        holes.retain(|hole| !pushing.is_pinched(assembly.topology(), hole.triangle));
+        holes
+    }
+
+    /// The points of triangles that have been in a hole, moved out with the corners of their triangles.
+    fn sample_pushes(&self, topology: &Topology, positions: &[DVec3], samples: &Samples) -> Vec<(usize, DVec3)> {
+        let push = |(triangle, weights): &(TriangleId, [f64; 3])| {
+            let corners = topology.triangle(*triangle);
+            let point: DVec3 = (0..3).map(|k| weights[k] * positions[corners[k].index()]).sum();
+            let sight = self.sight(point).filter(|sight| sight.signed_distance < self.separation)?;
+            let squares: f64 = weights.iter().map(|weight| weight * weight).sum();
+            let amount = self.separation - sight.signed_distance;
+            Some([0, 1, 2].map(|k| (corners[k].index(), amount * weights[k] / squares * sight.outward)))
+        };
+        samples.points.par_iter().filter_map(push).collect::<Vec<_>>().into_iter().flatten().collect()
+    }
+
+    /// The nearest body as seen from a point, or the one that it is deepest in.
+    fn sight(&self, point: DVec3) -> Option<Sight> {
+        let sights = self.surfaces.iter().filter_map(|surface| surface.seen_from(point, REACH));
+        sights.min_by(|a, b| a.signed_distance.total_cmp(&b.signed_distance))
     }
 
     /// Vertices that are too near or inside, and the way out.
@@ -155,9 +216,7 @@ impl BodyPush {
             .enumerate()
             .filter(|(_, slack)| **slack <= 0.0)
             .filter_map(|(vertex, slack)| {
-                let sights = self.surfaces.iter().filter_map(|surface| surface.seen_from(positions[vertex], REACH));
-                let nearest = sights.min_by(|a, b| a.signed_distance.total_cmp(&b.signed_distance));
-                let Some(sight) = nearest else {
+                let Some(sight) = self.sight(positions[vertex]) else {
                     *slack = REACH - self.separation;
                     return None;
                 };
@@ -170,8 +229,7 @@ impl BodyPush {
     /// The middles of holes, moved out with the corners of their triangles.
     fn hole_pushes(&self, topology: &Topology, positions: &[DVec3], holes: &[Hole]) -> Vec<(usize, DVec3)> {
         let push = |hole: &Hole| {
-            let sights = self.surfaces.iter().filter_map(|surface| surface.seen_from(hole.middle, REACH));
-            let sight = sights.min_by(|a, b| a.signed_distance.total_cmp(&b.signed_distance))?;
+            let sight = self.sight(hole.middle)?;
             let corners = topology.triangle(hole.triangle);
             let weights = hole.weights_in(corners.map(|corner| positions[corner.index()]));
             let squares: f64 = weights.iter().map(|weight| weight * weight).sum();
@@ -185,5 +243,37 @@ impl BodyPush {
             )
         };
         holes.iter().filter_map(push).flatten().collect()
+    }
+}
+
+/// Points of cloth triangles at which a body has stood through.
+#[derive(Default)]
+struct Samples {
+    /// In order of triangles.
+    points: Vec<(TriangleId, [f64; 3])>,
+}
+
+impl Samples {
+    /// Keeps the middle of a hole; one close to it in the same triangle makes way.
+    fn remember(&mut self, topology: &Topology, positions: &[DVec3], hole: &Hole) {
+        const SAME: f64 = 0.2;
+        let weights = hole.weights_in(topology.triangle(hole.triangle).map(|corner| positions[corner.index()]));
+        let first = self.points.partition_point(|point| point.0 < hole.triangle);
+        let last = self.points.partition_point(|point| point.0 <= hole.triangle);
+        let is_close = |point: &&mut (TriangleId, [f64; 3])| (0..3).all(|k| (point.1[k] - weights[k]).abs() < SAME);
+        match self.points[first..last].iter_mut().find(is_close) {
+            Some(point) => point.1 = weights,
+            None => self.points.insert(last, (hole.triangle, weights)),
+        }
+    }
+}
+
+/// Moves free vertices by the means of what pushes them.
+fn apply(pushes: Vec<(usize, DVec3)>, free: &[bool], slack: &mut [f64], positions: &mut [DVec3]) {
+    for (vertex, step) in mean_pushes(pushes) {
+        if free[vertex] {
+            positions[vertex] += step;
+            slack[vertex] -= step.length();
+        }
     }
 }

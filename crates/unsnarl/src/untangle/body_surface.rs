@@ -16,9 +16,6 @@ pub struct BodySurface {
     topology: Topology,
     positions: Vec<DVec3>,
     tree: Bvh,
-    face_normals: Vec<DVec3>,
-    edge_normals: Vec<DVec3>,
-    vertex_normals: Vec<DVec3>,
 }
 
 /// The body as seen from a point.
@@ -44,46 +41,13 @@ impl BodySurface {
     pub fn new(positions: Vec<DVec3>, triangles: &[[u32; 3]]) -> Result<Self, TopologyError> {
         let topology = Topology::new(positions.len(), triangles)?;
         let tree = triangle_tree(&topology, &positions);
-        let mut surface = Self {
-            face_normals: Vec::new(),
-            edge_normals: Vec::new(),
-            vertex_normals: Vec::new(),
-            tree,
-            topology,
-            positions,
-        };
-        surface.find_normals();
-        Ok(surface)
+        Ok(Self { topology, positions, tree })
     }
 
     /// Moves the body.
     pub fn place(&mut self, positions: Vec<DVec3>) {
         self.positions = positions;
         self.tree.refit_on_points(&self.positions);
-        self.find_normals();
-    }
-
-    fn find_normals(&mut self) {
-        let topology = &self.topology;
-        let at = |vertex: VertexId| self.positions[vertex.index()];
-        let faces: Vec<DVec3> = topology
-            .triangles()
-            .iter()
-            .map(|&[a, b, c]| (at(b) - at(a)).cross(at(c) - at(a)).normalize_or_zero())
-            .collect();
-        let edges = (0..topology.edge_count())
-            .map(|edge| topology.edge_triangles(EdgeId::new(edge)).iter().map(|face| faces[face.index()]).sum())
-            .collect();
-        let mut corners = vec![DVec3::ZERO; topology.vertex_count()];
-        for (face, triangle) in topology.triangles().iter().enumerate() {
-            for corner in 0..3 {
-                let [here, next, last] = [0, 1, 2].map(|step| at(triangle[(corner + step) % 3]));
-                let (first, second) = ((next - here).normalize_or_zero(), (last - here).normalize_or_zero());
-                let angle = first.dot(second).clamp(-1.0, 1.0).acos();
-                corners[triangle[corner].index()] += angle * faces[face];
-            }
-        }
-        (self.face_normals, self.edge_normals, self.vertex_normals) = (faces, edges, corners);
     }
 
     /// The body as seen from a point; `None` when it is farther than `reach`, metres.
@@ -122,13 +86,34 @@ impl BodySurface {
     /// The normal of the face, edge or corner that a point with these weights lies on; not of unit length.
     fn normal_at(&self, triangle: TriangleId, weights: [f64; 3]) -> DVec3 {
         match inside(self.topology.triangle(triangle), weights)[..] {
-            [vertex] => self.vertex_normals[vertex.index()],
+            [vertex] => self.vertex_normal(vertex),
             [a, b] => match self.topology.find_edge(a, b) {
-                Some(edge) => self.edge_normals[edge.index()],
-                None => self.face_normals[triangle.index()],
+                Some(edge) => self.topology.edge_triangles(edge).iter().map(|&face| self.face_normal(face)).sum(),
+                None => self.face_normal(triangle),
             },
-            _ => self.face_normals[triangle.index()],
+            _ => self.face_normal(triangle),
         }
+    }
+
+    fn at(&self, vertex: VertexId) -> DVec3 {
+        self.positions[vertex.index()]
+    }
+
+    fn face_normal(&self, triangle: TriangleId) -> DVec3 {
+        let [a, b, c] = self.topology.triangle(triangle).map(|corner| self.at(corner));
+        (b - a).cross(c - a).normalize_or_zero()
+    }
+
+    /// The sum of the normals around a vertex, each weighed by its angle there.
+    fn vertex_normal(&self, vertex: VertexId) -> DVec3 {
+        let of_triangle = |&triangle: &TriangleId| {
+            let corners = self.topology.triangle(triangle);
+            let corner = corners.iter().position(|&corner| corner == vertex).unwrap_or(0);
+            let [here, next, last] = [0, 1, 2].map(|step| self.at(corners[(corner + step) % 3]));
+            let (first, second) = ((next - here).normalize_or_zero(), (last - here).normalize_or_zero());
+            first.dot(second).clamp(-1.0, 1.0).acos() * self.face_normal(triangle)
+        };
+        self.topology.vertex_triangles(vertex).iter().map(of_triangle).sum()
     }
 }
 

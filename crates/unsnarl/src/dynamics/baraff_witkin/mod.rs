@@ -37,6 +37,35 @@ pub struct Memory {
     right: Vec<DVec3>,
     change: Vec<DVec3>,
     freedom: Vec<Freedom>,
+    live: Live,
+}
+
+/// What has to be evaluated: elements and blocks of vertices that are all held change nothing.
+#[derive(Clone, Debug, Default)]
+struct Live {
+    triangles: Vec<bool>,
+    hinges: Vec<bool>,
+    /// Blocks right of the diagonal, in the order of the pattern's columns.
+    upper: Vec<bool>,
+}
+
+impl Live {
+    fn find(&mut self, start: &Start, freedom: &[Freedom], by_row: &[Freedom]) {
+        let model = start.model;
+        let is_live = |vertices: &[VertexId]| vertices.iter().any(|vertex| freedom[vertex.index()] != Freedom::Held);
+        self.triangles.clear();
+        self.triangles.extend(model.topology.triangles().iter().map(|corners| is_live(corners)));
+        self.hinges.clear();
+        self.hinges.extend(model.hinges.iter().map(|hinge| is_live(&hinge.vertices)));
+        let pattern = &model.pattern;
+        self.upper.clear();
+        for (row, of_row) in by_row.iter().enumerate() {
+            let columns = pattern.row_starts[row] as usize..pattern.row_starts[row + 1] as usize;
+            let is_held = |column: &u32| by_row[*column as usize] == Freedom::Held;
+            let live = pattern.columns[columns].iter().map(|column| *of_row != Freedom::Held || !is_held(column));
+            self.upper.extend(live);
+        }
+    }
 }
 
 /// The point from which a step goes: `x1 = position + reach v1`, inertia from `velocity`.
@@ -58,6 +87,7 @@ pub fn propose(start: &Start, guidance: &Guidance, settings: &DynamicsSettings, 
     memory.matrix.ties.set(&guidance.cushions, pattern, base.reach);
     memory.freedom.clear();
     memory.freedom.extend(pattern.vertex_of.iter().map(|&vertex| freedom[vertex as usize]));
+    memory.live.find(start, &freedom, &memory.freedom);
     let masses = pattern.vertex_of.iter().map(|&vertex| start.model.masses[vertex as usize]);
     let weight: Vec<DVec3> = masses.map(|mass| start.environment.gravity * (mass * base.reach)).collect();
     let mut positions = start.state.positions.clone();
@@ -159,7 +189,7 @@ fn assemble(loads: &Loads, base: &Base, positions: &[DVec3], velocities: &[DVec3
     let pattern = &loads.start.model.pattern;
     let stitches = &loads.start.model.stitches;
     let threads = sewing::threads(loads.start, positions, loads.settings);
-    let Memory { matrix, membranes, bends, right, .. } = memory;
+    let Memory { matrix, membranes, bends, right, freedom, live, .. } = memory;
     let elastic = |slot: usize| {
         let mut sum = DMat3::ZERO;
         for item in pattern.triangles.at(slot) {
@@ -176,10 +206,16 @@ fn assemble(loads: &Loads, base: &Base, positions: &[DVec3], velocities: &[DVec3
         sum
     };
     let row_count = pattern.row_count();
-    matrix.upper.par_iter_mut().enumerate().for_each(|(at, block)| *block = elastic(row_count + at));
+    matrix.upper.par_iter_mut().zip(&live.upper).enumerate().for_each(|(at, (block, is_live))| {
+        *block = if *is_live { elastic(row_count + at) } else { DMat3::ZERO };
+    });
     right.resize(row_count, DVec3::ZERO);
     matrix.diagonal.par_iter_mut().zip(right.par_iter_mut()).enumerate().for_each(|(row, (block, right))| {
         let vertex = pattern.vertex_of[row] as usize;
+        if freedom[row] == Freedom::Held {
+            (*block, *right) = (DMat3::IDENTITY * loads.start.model.masses[vertex], DVec3::ZERO);
+            return;
+        }
         let (mut force, extra) = outer_loads(loads, vertex, positions[vertex], velocities[vertex], weights);
         for item in pattern.triangles.at(row) {
             force += membranes[item.element as usize].force(item.row as usize);
@@ -207,28 +243,21 @@ fn evaluate_elements(
     let (model, state) = (start.model, start.state);
     let points = |vertex: VertexId| positions[vertex.index()];
     let speeds = |vertex: VertexId| velocities[vertex.index()];
-    model
-        .topology
-        .triangles()
-        .par_iter()
-        .zip(&state.rest_shapes)
-        .zip(&model.triangle_fabric)
-        .map(|((corners, shape), &fabric)| {
-            let fabric = &model.fabrics[fabric as usize];
-            membrane::evaluate(shape, corners.map(points), corners.map(speeds), fabric, weights, Curvature::Positive)
-        })
-        .collect_into_vec(&mut memory.membranes);
-    model
-        .hinges
-        .par_iter()
-        .zip(&state.rest_angles)
-        .zip(&state.hinge_stiffness)
-        .map(|((hinge, &rest_angle), &factor)| {
-            let stiffness = hinge.stiffness * factor;
-            let spring = bend::Spring { stiffness, damping: hinge.damping, rest_angle };
-            bend::evaluate(hinge.vertices.map(points), hinge.vertices.map(speeds), spring, weights)
-        })
-        .collect_into_vec(&mut memory.bends);
+    let Memory { membranes, bends, live, .. } = memory;
+    membranes.resize(live.triangles.len(), Membrane::default());
+    membranes.par_iter_mut().enumerate().filter(|(at, _)| live.triangles[*at]).for_each(|(at, out)| {
+        let (corners, shape) = (model.topology.triangles()[at], &state.rest_shapes[at]);
+        let fabric = &model.fabrics[model.triangle_fabric[at] as usize];
+        let (places, rates) = (corners.map(points), corners.map(speeds));
+        *out = membrane::evaluate(shape, places, rates, fabric, weights, Curvature::Positive);
+    });
+    bends.resize(live.hinges.len(), Bend::default());
+    bends.par_iter_mut().enumerate().filter(|(at, _)| live.hinges[*at]).for_each(|(at, out)| {
+        let hinge = &model.hinges[at];
+        let stiffness = hinge.stiffness * state.hinge_stiffness[at];
+        let spring = bend::Spring { stiffness, damping: hinge.damping, rest_angle: state.rest_angles[at] };
+        *out = bend::evaluate(hinge.vertices.map(points), hinge.vertices.map(speeds), spring, weights);
+    });
 }
 
 /// Gravity, air and guidance on one vertex: force, and what they add to the matrix.
