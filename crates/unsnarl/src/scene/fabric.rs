@@ -134,7 +134,7 @@ const PRESETS: [Row; 6] = [
         density: 0.240,
         stretch: [1500.0, 1200.0],
         shear: 45.0,
-        bend: 8.0e-6,
+        bend: 1.0e-5,
         thickness: 0.7e-3,
         friction: 0.5,
         stretch_limit: 0.05,
