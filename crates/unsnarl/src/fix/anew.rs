@@ -13,8 +13,8 @@ use unsnarl_geometry::{DVec3, VertexId};
 
 /// Cloth stretched and compressed by less than this factor, but for one triangle in a hundred, is not strained.
 const UNSTRAINED: f64 = 1.1;
-/// Below this factor relaxation may end.
-const SETTLED: f64 = 1.02;
+/// Below this factor relaxation may end; below the second one if the input was more strained than the first.
+const SETTLED: [f64; 2] = [1.02, 1.05];
 
 impl Untangling {
     /// Parts pieces that stand through each other so far that a good share of one is on the wrong side.
@@ -130,7 +130,7 @@ impl Untangling {
         let since = self.calmest.as_ref().map_or(self.steps, |calmest| calmest.step);
         let input = self.input_stretch();
         // Folds that were turned have yet to bend as their new angles say, which strain does not show.
-        if strain < SETTLED.max(input) && self.flips == 0 {
+        if strain < input.clamp(SETTLED[0], SETTLED[1]) && self.flips == 0 {
             Ease::Settled
         } else if self.steps > since + self.settings.patience && strain > UNSTRAINED.max(input) {
             Ease::Stuck
