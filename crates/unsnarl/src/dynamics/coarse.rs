@@ -517,7 +517,6 @@ pub(super) mod tests {
         };
         let (plain, many) = by(Correction::None);
         let (corrected, few) = by(Correction::Coarse);
-        println!("{many} iterations without, {few} with");
         let largest = plain.iter().map(|value| value.length()).fold(0.0, f64::max);
         assert!(plain.iter().zip(&corrected).all(|(a, b)| (*a - *b).length() < 1e-6 * largest));
         assert!(3 * few < many, "{many} {few}");
