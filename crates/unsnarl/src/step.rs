@@ -7,7 +7,7 @@ use crate::bodies::{self, Moved, Obstacle, Press};
 use crate::contact::{self, CollisionMethod, ContactReport, LayerMethod, Nearby, Part, Proposal, Purpose, Resolved};
 use crate::dynamics::{self, Cushion, Guidance, Hold, Start, Support};
 use crate::geometry::ccd::Motion;
-use crate::geometry::{DVec3, VertexId};
+use crate::geometry::{DVec3, Topology, VertexId};
 use crate::model::Model;
 use crate::report::StepReport;
 use crate::rest_shape::principal_stretches;
@@ -15,7 +15,7 @@ use crate::settings::{ClothModel, Flypaper, Settings};
 use crate::simulation::World;
 use crate::state::State;
 use crate::untangle::esef::Pull;
-use crate::untangle::pinch::{self, PinchRules};
+use crate::untangle::pinch::{self, Covered, PinchRules};
 use crate::untangle::shortening::{self, Shortening};
 use crate::untangle::{self, Method, Remedy, Situation, flypaper};
 use rayon::prelude::*;
@@ -103,12 +103,14 @@ pub fn step(
     observe(Stage::Bodies);
     let positions = [state.positions.as_slice(), &surfaces[0]].concat();
     let tangle = tangle(world, &positions, settings, &mut workspace.analysis);
-    let contours = tangle.contours.len();
+    let whole = Arc::clone(&tangle);
     observe(Stage::Analysis);
-    let pinched = stuck(world, &state.positions, &surfaces, settings, &mut workspace.pinch);
+    let Stuck { pinched, covered } = stuck(world, &state.positions, &surfaces, settings, &mut workspace.pinch);
     let held: Vec<VertexId> = pinched.iter().map(|hold| hold.0).collect();
-    let tangle = pinch::without_pinched(world.assembly.topology(), &tangle, &held);
-    let Shortening { remedy, pulls } = remedy(world, state, &positions, &tangle, length, settings);
+    let tangle = pinch::without_pinched(&world.assembly, &tangle, &held);
+    let bodies_at_end = &surfaces[1];
+    let place = Place { positions: &positions, bodies_at_end, pinched: &held, length };
+    let Shortening { remedy, pulls } = remedy(world, state, &tangle, &place, settings);
     let treated = treated(state, &remedy, pulls);
     let state = &*treated;
     let mut guidance = remedy.guidance.clone();
@@ -117,7 +119,7 @@ pub fn step(
     observe(Stage::Untangle);
     let start = Start { model, state, environment: &world.environment, step: length };
     let topology = world.contact.mesh().topology();
-    let rules = PinchRules::new(&remedy.rules, topology, state.positions.len(), &held);
+    let rules = PinchRules::new(&remedy.rules, topology, state.positions.len(), &held, covered);
     let trial = Trial {
         world,
         solids: &solids,
@@ -125,7 +127,7 @@ pub fn step(
         start,
         guidance: &guidance,
         rules: &rules,
-        is_free: contours == 0 && pinched.is_empty() && state.pulls.is_empty(),
+        is_led: led(world.assembly.topology(), &whole, &remedy, state),
         settings,
     };
     let Outcome { proposed, contacts, collision } = trial.run(workspace, observe);
@@ -133,7 +135,7 @@ pub fn step(
         dynamics: proposed.report,
         contacts,
         collision,
-        contours,
+        contours: whole.contours.len(),
         red_vertices: tangle.colours.red_vertices.len(),
         pulls: state.pulls.len(),
         pinched: held,
@@ -163,8 +165,9 @@ struct Trial<'a> {
     guidance: &'a Guidance,
     /// Which pairs are treated differently: around pinched vertices, and as the remedy says.
     rules: &'a PinchRules<'a>,
-    /// Whether nothing is tangled or pinched. Else cloth may be on the wrong side of a body, and the untangler leads it.
-    is_free: bool,
+    /// Which vertices of cloth cross something or are being untangled: they may be on the wrong side of a body, so bodies do not
+    /// support them. All others hang and lie as always.
+    is_led: Vec<bool>,
     settings: &'a Settings,
 }
 
@@ -197,10 +200,10 @@ impl Trial<'_> {
         if !is_pipeline {
             return Outcome { proposed, contacts, collision: ContactReport::default() };
         }
-        let purpose = if self.is_free { Purpose::FindSupports } else { Purpose::Resolve };
-        let mut resolved = self.resolve(purpose, &proposed, &mut near, workspace, observe);
-        if self.is_free && !resolved.supports.is_empty() {
+        let mut resolved = self.resolve(Purpose::FindSupports, &proposed, &mut near, workspace, observe);
+        if !resolved.supports.is_empty() {
             let first = resolved.report;
+            resolved.supports.retain(|support| !self.leads(&support.vertices));
             let supports = self.lean(&holds, resolved.supports, &near, &mut proposed, workspace);
             observe(Stage::Propose);
             contacts = self.keep_out(&presses, &mut proposed);
@@ -221,9 +224,14 @@ impl Trial<'_> {
         let is_implicit = self.settings.dynamics.model == ClothModel::BaraffWitkin
             && self.settings.collision.layers == LayerMethod::Implicit;
         let stiffness = self.settings.collision.stiffness;
-        let cushions =
-            if is_implicit && self.is_free { nearby.cushions(&state.velocities, step, stiffness) } else { Vec::new() };
+        let mut cushions = if is_implicit { nearby.cushions(&state.velocities, step, stiffness) } else { Vec::new() };
+        cushions.retain(|(_, cushion)| !self.leads(&cushion.stencil.vertices));
         Near { nearby, cushions }
+    }
+
+    /// Whether one of some vertices is being untangled.
+    fn leads(&self, vertices: &[VertexId]) -> bool {
+        vertices.iter().any(|vertex| self.is_led.get(vertex.index()).copied().unwrap_or(false))
     }
 
     /// Proposes with supports under the cloth; those that would pull are dropped. Returns the others, and how far cloth would have sunk
@@ -239,6 +247,9 @@ impl Trial<'_> {
         let mut supports: Vec<(Support, f64)> =
             supports.into_iter().map(|support| (support, support.depth(&proposed.positions))).collect();
         for _ in 0..SUPPORT_ROUNDS {
+            if supports.is_empty() {
+                break;
+            }
             let given: Vec<Support> = supports.iter().map(|support| support.0).collect();
             self.propose_again(holds, &given, near, proposed, workspace);
             supports.retain(|(support, _)| support.depth(&proposed.positions) > -PULLED);
@@ -348,15 +359,41 @@ fn tangle(world: &World, positions: &[DVec3], settings: &Settings, memory: &mut 
     if wanted { memory.at(&world.assembly, positions) } else { Arc::default() }
 }
 
-/// What the untangler asks for, and what it remembers.
-fn remedy(
-    world: &World,
-    state: &State,
-    positions: &[DVec3],
-    tangle: &Tangle,
+/// Which vertices of cloth cross something or are being untangled; nothing where there are none.
+fn led(topology: &Topology, tangle: &Tangle, remedy: &Remedy, state: &State) -> Vec<bool> {
+    if tangle.is_empty() && state.pulls.is_empty() {
+        return Vec::new();
+    }
+    let mut is_led = vec![false; state.positions.len()];
+    let crossing = tangle.contours.iter().flat_map(|tangled| tangled.contour.segments.iter().flatten());
+    let corners = crossing.flat_map(|&triangle| topology.triangle(triangle));
+    let pulled = state.pulls.iter().flat_map(|pull| pull.subjects.iter().copied());
+    for vertex in corners.chain(tangle.colours.red_vertices.iter().copied()).chain(pulled) {
+        if let Some(is_led) = is_led.get_mut(vertex.index()) {
+            *is_led = true;
+        }
+    }
+    for (is_led, &stiffness) in is_led.iter_mut().zip(&remedy.guidance.stiffness) {
+        *is_led |= stiffness > 0.0;
+    }
+    is_led
+}
+
+/// Where everything is in a step.
+struct Place<'a> {
+    /// All vertices at the start.
+    positions: &'a [DVec3],
+    /// The vertices of bodies at the end.
+    bodies_at_end: &'a [DVec3],
+    /// Vertices that bodies carry.
+    pinched: &'a [VertexId],
+    /// Length of the step, seconds.
     length: f64,
-    settings: &Settings,
-) -> Shortening {
+}
+
+/// What the untangler asks for, and what it remembers.
+fn remedy(world: &World, state: &State, tangle: &Tangle, place: &Place, settings: &Settings) -> Shortening {
+    let Place { positions, bodies_at_end, pinched, length } = *place;
     let untangle = &settings.untangle;
     let around = (world.assembly.topology(), world.sizes.as_slice());
     if tangle.is_empty() {
@@ -370,6 +407,8 @@ fn remedy(
         masses: &world.model.masses,
         step: length,
         separation: settings.collision.separation,
+        bodies_at_end,
+        pinched,
     };
     if untangle.method.is_classic() {
         let remedy = untangle::plan(untangle.method, &situation, &untangle.classic).remedy;
@@ -382,23 +421,33 @@ fn remedy(
     shortening
 }
 
-/// The vertices that bodies pinch, and where they carry them.
+/// What bodies that cross do to cloth.
+#[derive(Default)]
+struct Stuck {
+    /// The vertices that they pinch, and where they carry them.
+    pinched: Vec<(VertexId, Hold)>,
+    /// What of them keeps no cloth out.
+    covered: Covered,
+}
+
+/// Looks for what bodies pinch during a step.
 fn stuck(
     world: &World,
     cloth: &[DVec3],
     [start, end]: &[Vec<DVec3>; 2],
     settings: &Settings,
     memory: &mut Analyses,
-) -> Vec<(VertexId, Hold)> {
+) -> Stuck {
     let meshes = &world.body_meshes;
     if settings.untangle.flypaper == Flypaper::Off || !meshes.may_pinch([start, end], settings.untangle.pinch.reach) {
-        return Vec::new();
+        return Stuck::default();
     }
     let at_start = memory.at(meshes.assembly(), start);
     let at_end = memory.at(meshes.assembly(), end);
     let settings = &settings.untangle.pinch;
     let pinches = pinch::find_during(meshes, [start, end], [&at_start, &at_end], cloth, settings);
-    flypaper::goals(meshes, [start, end], cloth, &pinches, &world.flypaper_weights)
+    let pinched = flypaper::goals(meshes, [start, end], cloth, &pinches, &world.flypaper_weights);
+    Stuck { pinched, covered: Covered::new(meshes, [&*at_start, &*at_end]) }
 }
 
 /// The state with the rest shapes and stiffnesses that the remedy asks for.
@@ -433,4 +482,29 @@ pub fn largest_stretch(model: &Model, state: &State) -> f64 {
         .filter_map(|(corners, shape)| principal_stretches(shape, corners.map(corner)))
         .map(|[largest, _]| largest)
         .reduce(|| 0.0, f64::max)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::geometry::TriMesh;
+    use crate::model::Cloth;
+
+    /// A tangle in one place may not take the support of bodies from cloth in another: the whole garment would flutter.
+    #[test]
+    fn only_what_crosses_is_led() {
+        let triangle =
+            |x: f64, tilt: f64| [DVec3::new(x, 0.0, 0.0), DVec3::new(x + 1.0, 0.0, 0.1), DVec3::new(x, 1.0, tilt)];
+        let mut through = triangle(0.0, 0.0).map(|corner| corner + DVec3::new(0.2, 0.2, -0.5));
+        through[2].z = 0.7;
+        let positions = [triangle(0.0, 0.0), through, triangle(5.0, 0.3)].concat();
+        let mesh = TriMesh { positions, triangles: vec![[0, 1, 2], [3, 4, 5], [6, 7, 8]] };
+        let assembly = Assembly::of_cloth("cloth", &mesh).unwrap();
+        let tangle = analysis::analyze(&assembly, &mesh.positions, &mut analysis::Workspace::default());
+        assert!(!tangle.is_empty());
+        let (_, state) = Model::build(&[Cloth::new("cloth", mesh)]).unwrap();
+        let is_led = led(assembly.topology(), &tangle, &Remedy::default(), &state);
+        assert_eq!(is_led, [[true; 6].as_slice(), &[false; 3]].concat());
+        assert!(led(assembly.topology(), &Tangle::default(), &Remedy::default(), &state).is_empty());
+    }
 }

@@ -200,3 +200,57 @@ fn cloth_sunk_into_a_body_goes_out_whatever_its_contour() {
         assert!(lowest > 0.0, "{method:?}: out through the top, not at {lowest}");
     }
 }
+
+/// A sheet of squares with a given height at every place.
+fn sheet(cells: u32, size: f64, height: impl Fn(f64, f64) -> f64) -> TriMesh {
+    let mut mesh = TriMesh::default();
+    for row in 0..=cells {
+        for column in 0..=cells {
+            let [x, z] = [column, row].map(|at| size * (f64::from(at) / f64::from(cells) - 0.5));
+            mesh.positions.push(DVec3::new(x, height(x, z), z));
+        }
+    }
+    for row in 0..cells {
+        for column in 0..cells {
+            let corner = row * (cells + 1) + column;
+            let above = corner + cells + 1;
+            mesh.triangles.extend([[corner, above, corner + 1], [corner + 1, above, above + 1]]);
+        }
+    }
+    mesh
+}
+
+/// The ridge of a roof stands through a sheet: every crossing edge goes in and out again, so both of its ends are outside, though
+/// each is behind one side of the roof. Neither may be drawn in.
+#[test]
+fn a_ridge_through_cloth_draws_no_vertex_into_the_body() {
+    let positions: Vec<DVec3> = [-0.5, 0.5]
+        .into_iter()
+        .flat_map(|z| [DVec3::new(0.0, 0.0, z), DVec3::new(-0.4, -0.4, z), DVec3::new(0.4, -0.4, z)])
+        .collect();
+    let triangles = vec![[0, 1, 2], [3, 5, 4], [0, 3, 4], [0, 4, 1], [0, 2, 5], [0, 5, 3], [1, 4, 5], [1, 5, 2]];
+    let flipped: Vec<[u32; 3]> = triangles.iter().map(|&[a, b, c]: &[u32; 3]| [a, c, b]).collect();
+    let at = |corner: u32| positions[corner as usize];
+    let volume: f64 = triangles.iter().map(|&[a, b, c]| at(a).dot(at(b).cross(at(c)))).sum();
+    let outward = if volume > 0.0 { triangles } else { flipped };
+    let roof = Body::mesh("roof", MovingMesh::rigid(outward, positions, Keyframes::fixed(DVec3::ZERO)), 0.3, 1e-3);
+    // Columns at 2.5 cm and more from the ridge; the sheet is 1 cm below it.
+    let mesh = sheet(9, 0.45, |_, _| -0.01);
+    let is_inside = |place: &DVec3| place.y < -place.x.abs() && place.y > -0.4;
+    for method in [Method::Gia, Method::Auto] {
+        let (model, state) = Model::build(&[Cloth::new("sheet", mesh.clone())]).unwrap();
+        let world = World::new(model, Environment::NOTHING, vec![roof.clone()], Vec::new()).unwrap();
+        let mut settings = Settings::default();
+        settings.untangle.method = method;
+        let mut simulation = Simulation::new(world, state, settings);
+        let mut pairs = Vec::new();
+        for _ in 0..24 {
+            let report = simulation.advance(FRAME, &mut |_| Flow::GoOn).unwrap();
+            pairs.push(report.intersecting_triangle_pairs);
+            let inside = simulation.state.positions.iter().filter(|place| is_inside(place)).count();
+            assert_eq!(inside, 0, "{method:?}: {pairs:?}");
+        }
+        assert!(pairs[0] > 0, "{method:?}: it begins in the sheet");
+        assert_eq!(pairs[23], 0, "{method:?}: {pairs:?}");
+    }
+}

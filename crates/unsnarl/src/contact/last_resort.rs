@@ -1,7 +1,8 @@
 //! The last resort: vertices that still collide are slowed down, with more and more of their surroundings, and then
 //! stopped.
 //!
-//! Slow means slow against what is prescribed there: cloth near a moving body is carried along by it, as it would stick to it,
+//! Slow means slow against what is prescribed there: cloth near a moving body is carried along by the place of it that is nearest, as
+//! it would stick to it (one velocity for a whole neighbourhood would drive a garment into the limb that it is worn on),
 //! and cloth among cloth stands still. Cloth that does not move cannot cross itself, so this ends with a clear motion of all
 //! free vertices among themselves wherever the surroundings move alike.
 //!
@@ -13,7 +14,10 @@ use super::detect::{Collision, Moved, collisions};
 use super::report::ContactReport;
 use super::settings::ContactSettings;
 use super::{ContactInput, Path, Workspace};
-use crate::geometry::{DVec3, VertexId};
+use crate::geometry::bvh::Bvh;
+use crate::geometry::distance::point_triangle;
+use crate::geometry::intersection::triangle_box;
+use crate::geometry::{DVec3, TriangleId, VertexId};
 
 /// Rounds in which the motion is halved before it is stopped.
 const HALVINGS: u32 = 4;
@@ -29,6 +33,7 @@ pub(super) fn slow_down(
     workspace: &mut Workspace,
     report: &mut ContactReport,
 ) {
+    let surfaces = Surfaces::new(input);
     let mut slowed = vec![false; path.end.len()];
     let mut stopped = vec![false; path.end.len()];
     for round in 0u32.. {
@@ -45,6 +50,7 @@ pub(super) fn slow_down(
             if input.inverse_mass[at] == 0.0 || stopped[at] {
                 continue;
             }
+            let carrier = surfaces.velocity_near(input, &path.velocities, input.start[at]).unwrap_or(carrier);
             if round < HALVINGS {
                 path.velocities[at] = carrier + (path.velocities[at] - carrier) * 0.5;
             } else {
@@ -77,6 +83,36 @@ pub(super) fn slow_down(
         }
     }
     report.slowed_vertices = slowed.iter().filter(|&&slowed| slowed).count();
+}
+
+/// The triangles all of whose corners are prescribed.
+struct Surfaces {
+    triangles: Vec<TriangleId>,
+    tree: Bvh,
+}
+
+/// Cloth nearer to a prescribed surface than this, metres, is carried by its nearest place.
+const CARRYING: f64 = 0.03;
+
+impl Surfaces {
+    fn new(input: &ContactInput) -> Self {
+        let topology = input.mesh.topology();
+        let is_prescribed = |vertex: VertexId| input.inverse_mass[vertex.index()] == 0.0;
+        let all = (0..topology.triangle_count()).map(TriangleId::new);
+        let triangles: Vec<TriangleId> =
+            all.filter(|&triangle| topology.triangle(triangle).into_iter().all(is_prescribed)).collect();
+        let tree = Bvh::build_from(triangles.len(), |at| triangle_box(topology, input.start, triangles[at].index()));
+        Self { triangles, tree }
+    }
+
+    /// The velocity of the nearest place, if that is near.
+    fn velocity_near(&self, input: &ContactInput, velocities: &[DVec3], point: DVec3) -> Option<DVec3> {
+        let corners = |at: usize| input.mesh.topology().triangle(self.triangles[at]);
+        let closest = |at: usize| point_triangle(point, corners(at).map(|corner| input.start[corner.index()]));
+        let (_, nearest) = self.tree.closest_to(point, CARRYING * CARRYING, |at| closest(at).distance_squared())?;
+        let weights = closest(nearest).weights;
+        Some((0..3).map(|k| velocities[corners(nearest)[k].index()] * weights[k]).sum())
+    }
 }
 
 /// Vertices around collisions, and the velocity with which what is prescribed there would carry each of them.

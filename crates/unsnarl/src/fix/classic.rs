@@ -22,6 +22,8 @@ impl Untangling {
             masses: &self.model.masses,
             step: self.settings.step,
             separation: self.settings.separation,
+            bodies_at_end: &[],
+            pinched: &[],
         };
         let plan = plan(self.settings.method, &situation, &self.settings.classic);
         self.resolvers.gia += usize::from(plan.report.attracted > 0);

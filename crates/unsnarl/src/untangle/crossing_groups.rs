@@ -49,9 +49,14 @@ impl Elements {
         }
     }
 
-    /// The same elements without the vertices.
-    pub fn without_vertices(self) -> Self {
-        Self { vertices: Vec::new(), ..self }
+    /// Just these.
+    pub fn given(
+        vertices: &[VertexId],
+        edges: impl IntoIterator<Item = EdgeId>,
+        triangles: impl IntoIterator<Item = TriangleId>,
+    ) -> Self {
+        let (edges, triangles) = (edges.into_iter().collect(), triangles.into_iter().collect());
+        Self { vertices: vertices.to_vec(), edges, triangles }
     }
 }
 

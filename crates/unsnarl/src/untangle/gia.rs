@@ -4,20 +4,18 @@
 //! is left alone and may pass through itself; everything else repels, which is contact's ordinary work. (Baraff, Witkin
 //! and Kass 2003, section 6)
 //!
-//! Contours between cloth and a body are another matter: a body has an inside, so every vertex of cloth in it is known and goes
-//! out, whatever the type of the contour; tips of the body that stand through cloth push it along. (Section 3, where
-//! contact with solids is decided particle by particle)
+//! Contours between cloth and a body are another matter (`ejection`).
 //!
 //! Does not: act on contours of cloth with cloth that end on a boundary, which cut nothing off or only on one side.
 //! Departs: every coloured vertex is attracted by the one nearest triangle of the other colour, however far. A triangle
 //! counts as white where all corners are white, as in the source, or where the contour runs through it: a tip that
 //! pokes through a single triangle leaves no all-white one.
 
-use super::crossing_groups::Elements;
+use super::ejection::eject;
 use super::method::{Draft, Scope, crossing_triangles, cut_off_by, cut_off_by_both, triangles_at};
 use super::nearest::NearestTriangle;
 use crate::analysis::{ContourKind, TangledContour, Trace};
-use unsnarl_geometry::{Topology, TriangleId, VertexId};
+use unsnarl_geometry::{TriangleId, VertexId};
 
 /// Attracts and lets through what one contour has coloured.
 pub(super) fn treat(draft: &mut Draft, index: usize) -> Scope {
@@ -54,71 +52,6 @@ pub(super) fn attract_regions(draft: &mut Draft, index: usize) -> Scope {
     let more = [first, second].map(|region| triangles_at(topology, region));
     draft.let_through(index, [&more[0], &more[1]]);
     Scope::Treated
-}
-
-/// Cloth in a body goes out, and tips of the body that stand through cloth push it along.
-pub(super) fn eject(draft: &mut Draft, index: usize) -> Scope {
-    let tangled = draft.contour(index);
-    let Some(of_body) = Trace::BOTH.into_iter().find(|&trace| draft.is_on_body(tangled, trace)) else {
-        return Scope::Out;
-    };
-    let of_cloth = of_body.other();
-    if draft.is_on_body(tangled, of_cloth) {
-        return Scope::Out;
-    }
-    let topology = draft.topology();
-    let sunk = sunk(draft, tangled, of_cloth);
-    let rings = 2 + (sunk.len() as f64).sqrt().ceil() as usize;
-    let wall = grown(topology, crossing_triangles(tangled, of_body), rings);
-    attract(draft, &sunk, &wall);
-    // The neighbours of sunk vertices are outside and have to stay there.
-    let body = Elements::of_triangles(topology, &wall);
-    draft.groups.add_elements([Elements::around(topology, &sunk), body]);
-    if let Some(tip) = cut_off_by(tangled, of_body).filter(|tip| tip.len() <= LARGEST_TIP) {
-        let pierced = crossing_triangles(tangled, of_cloth);
-        attract(draft, tip, &pierced);
-        let cloth = Elements::of_triangles(topology, &pierced).without_vertices();
-        draft.groups.add_elements([cloth, Elements::around(topology, tip)]);
-    }
-    Scope::Treated
-}
-
-/// Parts of a body with more vertices that stand through cloth are left to the cloth in them.
-const LARGEST_TIP: usize = 64;
-
-/// The vertices of cloth that a contour says are in the body: what it cuts off, if that is behind the body's surface, and the
-/// ends of crossing edges that are. Sorted.
-fn sunk(draft: &Draft, tangled: &TangledContour, of_cloth: Trace) -> Vec<VertexId> {
-    let topology = draft.topology();
-    let mut ends: Vec<VertexId> = Vec::new();
-    for point in tangled.contour.points.iter().filter(|point| point.edge_trace == of_cloth) {
-        let [a, b, c] = topology.triangle(point.triangle).map(|corner| draft.position(corner));
-        let normal = (b - a).cross(c - a);
-        let is_behind = |vertex: &VertexId| (draft.position(*vertex) - a).dot(normal) < 0.0;
-        ends.extend(topology.edge(point.edge).iter().filter(|&vertex| is_behind(vertex)));
-    }
-    ends.sort_unstable();
-    ends.dedup();
-    if let Some(region) = cut_off_by(tangled, of_cloth) {
-        let inside = ends.iter().filter(|vertex| region.binary_search(vertex).is_ok()).count();
-        if 2 * inside >= ends.len() && !ends.is_empty() {
-            ends.extend(region);
-            ends.sort_unstable();
-            ends.dedup();
-        }
-    }
-    ends
-}
-
-/// Triangles and some rings around them, sorted.
-pub(super) fn grown(topology: &Topology, mut triangles: Vec<TriangleId>, rings: usize) -> Vec<TriangleId> {
-    for _ in 0..rings {
-        let mut vertices: Vec<VertexId> = triangles.iter().flat_map(|&triangle| topology.triangle(triangle)).collect();
-        vertices.sort_unstable();
-        vertices.dedup();
-        triangles = triangles_at(topology, &vertices);
-    }
-    triangles
 }
 
 /// The triangles that attract for a coloured region: all of whose corners are in it, and those along the trace.

@@ -8,9 +8,10 @@
 //! Does not: include edge shortening, which remembers its pulls between steps (`esef`).
 
 use super::crossing_groups::CrossingGroups;
+use super::ejection::InBodies;
 use super::moves::Moves;
 use super::{ColourRules, Remedy};
-use super::{gia, icm, repulsive_icm, sim_prev, uir};
+use super::{ejection, gia, icm, repulsive_icm, sim_prev, uir};
 use crate::analysis::colour::colour;
 use crate::analysis::region::{Cut, CutTraces, Separation};
 use crate::analysis::{Assembly, PartKind, Tangle, TangledContour, Trace};
@@ -105,13 +106,15 @@ pub struct ClassicSettings {
     pub gain: f64,
     /// Share of the direction that a whole contour agrees on in contour minimisation; the rest is each crossing's own.
     pub global_share: f64,
+    /// How fast cloth leaves a body that it is in, relative to the body, m/s. Larger: faster, more jerks.
+    pub ejection_speed: f64,
     /// Gradients of contour length well below this move cloth in proportion; larger ones move it the whole reach.
     pub soft_gradient: f64,
 }
 
 impl Default for ClassicSettings {
     fn default() -> Self {
-        Self { reach: 0.25, gain: 100.0, global_share: 0.5, soft_gradient: 0.3 }
+        Self { reach: 0.25, gain: 100.0, global_share: 0.5, ejection_speed: 0.08, soft_gradient: 0.3 }
     }
 }
 
@@ -132,6 +135,10 @@ pub struct Situation<'a> {
     pub step: f64,
     /// Distance that cloth keeps, metres.
     pub separation: f64,
+    /// Where the vertices of bodies are at the end of the step; empty where they do not move.
+    pub bodies_at_end: &'a [DVec3],
+    /// Vertices that bodies carry, sorted. Nobody moves them.
+    pub pinched: &'a [VertexId],
 }
 
 /// What a method wants, and what it made of the contours.
@@ -194,7 +201,7 @@ pub fn plan_for_bodies<'a>(situation: &Situation<'a>, settings: &ClassicSettings
     let mut draft = Draft::new(*situation, *settings);
     let tangle = situation.tangle;
     let is_left: Vec<bool> =
-        (0..tangle.contours.len()).map(|index| gia::eject(&mut draft, index) == Scope::Out).collect();
+        (0..tangle.contours.len()).map(|index| ejection::eject(&mut draft, index) == Scope::Out).collect();
     draft.report.treated = is_left.iter().filter(|&&left| !left).count();
     draft.report.out_of_scope = is_left.len() - draft.report.treated;
     if draft.report.treated == 0 {
@@ -213,11 +220,14 @@ pub(super) struct Draft<'a> {
     pub moves: Moves,
     pub groups: CrossingGroups,
     pub report: ClassicReport,
+    pub in_bodies: InBodies,
 }
 
 impl<'a> Draft<'a> {
     pub fn new(situation: Situation<'a>, settings: ClassicSettings) -> Self {
+        let Situation { assembly, positions, tangle, .. } = situation;
         Self {
+            in_bodies: InBodies::new(assembly, positions, tangle),
             moves: Moves::none(situation.masses.len()),
             groups: CrossingGroups::default(),
             report: ClassicReport::default(),
@@ -254,6 +264,18 @@ impl<'a> Draft<'a> {
         let [first, second] =
             Trace::BOTH.map(|trace| [crossing_triangles(tangled, trace).as_slice(), more[trace.index()]].concat());
         self.groups.add(self.topology(), &first, &second);
+    }
+
+    /// Whether bodies carry a vertex.
+    pub fn is_pinched(&self, vertex: VertexId) -> bool {
+        self.situation.pinched.binary_search(&vertex).is_ok()
+    }
+
+    /// How far a vertex of a body moves in this step, metres.
+    pub fn body_motion(&self, vertex: VertexId) -> DVec3 {
+        let Situation { masses, bodies_at_end, .. } = self.situation;
+        let end = vertex.index().checked_sub(masses.len()).and_then(|at| bodies_at_end.get(at));
+        end.map_or(DVec3::ZERO, |&end| end - self.position(vertex))
     }
 
     /// Whether a trace of a contour runs on a body.

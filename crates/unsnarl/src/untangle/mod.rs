@@ -5,6 +5,7 @@ pub mod body_surface;
 pub mod contour_gradient;
 mod convex;
 mod crossing_groups;
+mod ejection;
 pub mod esef;
 pub mod evening;
 pub mod fan;

@@ -34,6 +34,11 @@ impl<'a> NearestTriangle<'a> {
         Some(Self { topology, positions, triangles, tree })
     }
 
+    /// The triangles.
+    pub fn triangles(&self) -> &'a [TriangleId] {
+        self.triangles
+    }
+
     /// The nearest point of all triangles; of equally near ones that of the smallest triangle. `first_reach`, metres, is a
     /// guess of the distance.
     pub fn to(&self, point: DVec3, first_reach: f64) -> Option<NearestPoint> {

@@ -2,12 +2,14 @@
 //!
 //! Two surfaces pinch a vertex when they face each other, the vertex is behind both (or within reach of both), and the
 //! analysis of the bodies' own meshes says that they have passed through each other there. So a finger or a bump, which
-//! has near surfaces with opposite normals as well, pinches nothing. Different bodies pinch as soon as both are within
-//! reach, crossing or not. (Baraff, Witkin and Kass 2003, 4.4)
+//! has near surfaces with opposite normals as well, pinches nothing. And no other part of the bodies may be much nearer than these
+//! two, or have the vertex in front of it: the top of a shoulder is behind both sides of the armpit, but not between them.
+//! Different bodies pinch as soon as both are within reach, crossing or not. (Baraff, Witkin and Kass 2003, 4.4)
 //!
 //! Bodies are looked at where they are and where they are at the end of the step: what they begin to pinch during the step has to
 //! be led through it, too, for contact cannot satisfy both sides any more. While a vertex is pinched, the elements around it
-//! pass through bodies and through other pinched elements ([`PinchRules`]).
+//! pass through bodies and through other pinched elements ([`PinchRules`]). What of a body is within the body itself ([`Covered`])
+//! keeps no cloth out either: edges and triangles that reach between surfaces with no vertex there would be squeezed as well.
 //!
 //! Guarantees: the result depends on the positions alone, in vertex order.
 //! Does not: tell apart more than two portions of one body per contour; other contours and other bodies add theirs.
@@ -146,11 +148,17 @@ fn grouped(mut held: Vec<(VertexId, TriangleId)>) -> Vec<Pinch> {
     held.chunk_by(|a, b| a.0 == b.0).map(|group| Pinch { vertex: group[0].0, triangles: triangles(group) }).collect()
 }
 
-/// A tangle without the contours that run through pinched vertices or cut them off: bodies keep making them anew, so nothing
-/// can undo them before the bodies let go.
-pub fn without_pinched<'a>(topology: &Topology, tangle: &'a Tangle, pinched: &[VertexId]) -> Cow<'a, Tangle> {
+/// A tangle without the contours of cloth with cloth that run through pinched vertices or cut them off: bodies keep making them
+/// anew, so nothing can undo them before the bodies let go. Contours with bodies stay: what is in a body goes out vertex by vertex.
+pub fn without_pinched<'a>(assembly: &Assembly, tangle: &'a Tangle, pinched: &[VertexId]) -> Cow<'a, Tangle> {
+    let topology = assembly.topology();
     let is_pinched = |vertex: &VertexId| pinched.binary_search(vertex).is_ok();
+    let is_of_body =
+        |triangle: TriangleId| assembly.parts()[assembly.part_of_triangle(triangle)].kind == PartKind::Body;
     let is_free = |tangled: &TangledContour| {
+        if tangled.contour.segments[0].into_iter().any(is_of_body) {
+            return true;
+        }
         let crossing = tangled.contour.segments.iter().flatten().flat_map(|&triangle| topology.triangle(triangle));
         let cut_off = tangled.regions.cuts.iter().flat_map(|cut| cut.smaller_by_count.iter().copied());
         !crossing.chain(cut_off).any(|vertex| is_pinched(&vertex))
@@ -173,6 +181,19 @@ fn side(topology: &Topology, tangled: &TangledContour, trace: Trace) -> Vec<Tria
     triangles
 }
 
+/// Other parts of the bodies may be this much nearer than the surfaces between which a vertex is.
+const MUCH_NEARER: f64 = 2.0;
+
+/// A vertex between two surfaces.
+struct Caught {
+    vertex: VertexId,
+    /// Where it is at the moment looked at.
+    place: DVec3,
+    triangles: [TriangleId; 2],
+    /// To the nearer and to the farther of the two, metres.
+    distances: [f64; 2],
+}
+
 /// Looks for pinched vertices at one moment.
 struct Search<'a> {
     meshes: &'a BodyMeshes,
@@ -186,11 +207,12 @@ impl Search<'_> {
     /// Vertices and places that hold them; `tangle` is the bodies' own at the moment.
     fn held(&self, tangle: &Tangle) -> Vec<(VertexId, TriangleId)> {
         let topology = self.meshes.topology();
-        let mut held: Vec<(VertexId, TriangleId)> = Vec::new();
+        let mut held: Vec<Caught> = Vec::new();
         for tangled in &tangle.contours {
             let sides = Trace::BOTH.map(|trace| side(topology, tangled, trace));
             held.extend(self.held_by([&sides[0], &sides[1]], self.settings.depth));
         }
+        self.retain_between(&mut held);
         let parts = self.meshes.assembly.parts();
         let triangles =
             |part: usize| -> Vec<TriangleId> { parts[part].triangles.clone().map(TriangleId::new).collect() };
@@ -201,11 +223,32 @@ impl Search<'_> {
                 held.extend(self.held_by([&own[first], &own[second]], self.settings.reach));
             }
         }
-        held
+        held.iter().flat_map(|caught| caught.triangles.map(|triangle| (caught.vertex, triangle))).collect()
+    }
+
+    /// Keeps what is within reach of both surfaces, or in the bodies with one of the two about as near as any other.
+    fn retain_between(&self, held: &mut Vec<Caught>) {
+        if held.iter().all(|caught| caught.distances[1] <= self.settings.reach) {
+            return;
+        }
+        let (topology, now) = (self.meshes.topology(), self.bodies[1]);
+        let all: Vec<TriangleId> = (0..topology.triangle_count()).map(TriangleId::new).collect();
+        let Some(nearest) = NearestTriangle::among(topology, now, &all) else { return };
+        let reach = self.settings.reach;
+        let is_between = |caught: &Caught| {
+            let [near, far] = caught.distances;
+            let Some(found) = nearest.to(caught.place, near) else { return false };
+            let distance = found.offset.length();
+            let is_inside = || distance <= reach || found.offset.dot(normal_at(topology, now, &found)) < 0.0;
+            far <= reach || (near <= MUCH_NEARER * distance + reach && is_inside())
+        };
+        let keep: Vec<bool> = held.par_iter().map(is_between).collect();
+        let mut keep = keep.into_iter();
+        held.retain(|_| keep.next().unwrap_or(false));
     }
 
     /// The vertices that two sets of triangles hold between them, with the two triangles nearest to each.
-    fn held_by(&self, sides: [&[TriangleId]; 2], depth: f64) -> Vec<(VertexId, TriangleId)> {
+    fn held_by(&self, sides: [&[TriangleId]; 2], depth: f64) -> Vec<Caught> {
         let (topology, [start, now]) = (self.meshes.topology(), self.bodies);
         let settings = self.settings;
         let moves = start != now;
@@ -236,18 +279,68 @@ impl Search<'_> {
             let distance = found.offset.length();
             distance <= settings.reach || (height <= -BEHIND * distance && distance <= depth)
         };
-        let held: Vec<Vec<(VertexId, TriangleId)>> = near_both
+        let held: Vec<Option<Caught>> = near_both
             .par_iter()
             .map(|&at| {
-                let (vertex, point) = (VertexId::new(at), place(cloth[at]));
-                let Some(near) = first.to(point, settings.reach).filter(holds) else { return Vec::new() };
+                let (vertex, place) = (VertexId::new(at), place(cloth[at]));
+                let near = first.to(place, settings.reach).filter(holds)?;
                 let direction = normal(near.triangle);
                 let faces = |triangle: TriangleId| normal(triangle).dot(direction) < settings.facing;
-                let found = second.to_any_of(point, settings.reach, faces).filter(holds);
-                found.map_or_else(Vec::new, |other| vec![(vertex, near.triangle), (vertex, other.triangle)])
+                let other = second.to_any_of(place, settings.reach, faces).filter(holds)?;
+                let (a, b) = (near.offset.length(), other.offset.length());
+                let (triangles, distances) = ([near.triangle, other.triangle], [a.min(b), a.max(b)]);
+                Some(Caught { vertex, place, triangles, distances })
             })
             .collect();
-        held.concat()
+        held.into_iter().flatten().collect()
+    }
+}
+
+/// What of a body lies within a body.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Cover {
+    /// Nothing of it.
+    #[default]
+    Open,
+    /// A corner of a triangle that crosses a body.
+    AtEdge,
+    /// Cut off by such triangles.
+    Within,
+}
+
+/// The vertices of bodies that lie within bodies.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Covered {
+    of_vertices: Vec<Cover>,
+}
+
+/// More than this share of the bodies' vertices is not taken for a part within: it may be a limb that goes in and out again.
+const LARGEST_COVERED: f64 = 0.1;
+
+impl Covered {
+    /// By the bodies' own tangles, at one or several moments.
+    pub fn new<'a>(meshes: &BodyMeshes, tangles: impl IntoIterator<Item = &'a Tangle>) -> Self {
+        let topology = meshes.topology();
+        let count = topology.vertex_count();
+        let mut covered = Self::default();
+        let mut cover = |vertex: VertexId, cover: Cover| {
+            covered.of_vertices.resize(count, Cover::Open);
+            let place = &mut covered.of_vertices[vertex.index()];
+            *place = cover.max(*place);
+        };
+        for tangled in tangles.into_iter().flat_map(|tangle| &tangle.contours) {
+            let crossing = tangled.contour.segments.iter().flatten();
+            crossing.flat_map(|&triangle| topology.triangle(triangle)).for_each(|vertex| cover(vertex, Cover::AtEdge));
+            let cut =
+                Trace::BOTH.into_iter().filter_map(|trace| cut_off_by(tangled, trace)).chain(cut_off_by_both(tangled));
+            let small = cut.filter(|region| (region.len() as f64) < LARGEST_COVERED * count as f64);
+            small.flatten().for_each(|&vertex| cover(vertex, Cover::Within));
+        }
+        covered
+    }
+
+    fn of(&self, body_vertex: usize) -> Cover {
+        self.of_vertices.get(body_vertex).copied().unwrap_or_default()
     }
 }
 
@@ -259,14 +352,41 @@ pub struct PinchRules<'a> {
     /// Vertices from here on belong to bodies.
     cloth_count: usize,
     is_pinched: Vec<bool>,
+    covered: Covered,
 }
 
 impl<'a> PinchRules<'a> {
     /// `topology` is that of all cloth, then all bodies; `pinched` are vertices of cloth.
-    pub fn new(rules: &'a dyn PairRules, topology: &'a Topology, cloth_count: usize, pinched: &[VertexId]) -> Self {
+    pub fn new(
+        rules: &'a dyn PairRules,
+        topology: &'a Topology,
+        cloth_count: usize,
+        pinched: &[VertexId],
+        covered: Covered,
+    ) -> Self {
         let mut is_pinched = vec![false; if pinched.is_empty() { 0 } else { cloth_count }];
         pinched.iter().for_each(|vertex| is_pinched[vertex.index()] = true);
-        Self { rules, topology, cloth_count, is_pinched }
+        Self { rules, topology, cloth_count, is_pinched, covered }
+    }
+
+    fn cover(&self, vertex: VertexId) -> Option<Cover> {
+        vertex.index().checked_sub(self.cloth_count).map(|at| self.covered.of(at))
+    }
+
+    /// Whether a body's element is too far within a body to keep a vertex, an edge or a triangle of cloth out. Vertices are kept out
+    /// longest: those that cannot be are pinched.
+    fn is_within(&self, pair: ElementPair) -> bool {
+        let reaches = |vertex: VertexId, least: Cover| self.cover(vertex).is_some_and(|cover| cover >= least);
+        match pair {
+            ElementPair::VertexTriangle(vertex, triangle) => {
+                let corners = self.topology.triangle(triangle);
+                reaches(vertex, Cover::AtEdge) || corners.into_iter().all(|corner| reaches(corner, Cover::Within))
+            }
+            ElementPair::EdgeEdge(first, second) => [first, second].into_iter().any(|edge| {
+                let ends = self.topology.edge(edge);
+                ends.into_iter().all(|end| reaches(end, Cover::AtEdge))
+            }),
+        }
     }
 
     fn passes(&self, first: &[VertexId], second: &[VertexId]) -> bool {
@@ -279,16 +399,14 @@ impl<'a> PinchRules<'a> {
 
 impl PairRules for PinchRules<'_> {
     fn rule(&self, pair: ElementPair) -> Rule {
-        let passes = !self.is_pinched.is_empty()
-            && match pair {
-                ElementPair::VertexTriangle(vertex, triangle) => {
-                    self.passes(&[vertex], &self.topology.triangle(triangle))
-                }
-                ElementPair::EdgeEdge(first, second) => {
-                    self.passes(&self.topology.edge(first), &self.topology.edge(second))
-                }
-            };
-        if passes { Rule::MayCross } else { self.rules.rule(pair) }
+        let passes = || match pair {
+            ElementPair::VertexTriangle(vertex, triangle) => self.passes(&[vertex], &self.topology.triangle(triangle)),
+            ElementPair::EdgeEdge(first, second) => {
+                self.passes(&self.topology.edge(first), &self.topology.edge(second))
+            }
+        };
+        let is_within = || !self.covered.of_vertices.is_empty() && self.is_within(pair);
+        if is_within() || (!self.is_pinched.is_empty() && passes()) { Rule::MayCross } else { self.rules.rule(pair) }
     }
 
     fn largest_separation(&self) -> f64 {
@@ -299,6 +417,33 @@ impl PairRules for PinchRules<'_> {
 fn bounds(topology: &Topology, positions: &[DVec3], triangles: &[TriangleId]) -> Aabb {
     let corners = triangles.iter().flat_map(|&triangle| topology.triangle(triangle));
     Aabb::of_points(corners.map(|corner| positions[corner.index()]))
+}
+
+/// The normal at a point of a surface: of its face, or the mean of the faces at its edge or corner, by their angles there.
+fn normal_at(topology: &Topology, positions: &[DVec3], found: &NearestPoint) -> DVec3 {
+    const NONE: f64 = 1e-9;
+    let corners = topology.triangle(found.triangle);
+    let inside: Vec<VertexId> = (0..3).filter(|&k| found.barycentric[k] > NONE).map(|k| corners[k]).collect();
+    let face = |triangle: &TriangleId| normal(topology, positions, *triangle);
+    match inside[..] {
+        [vertex] => {
+            topology.vertex_triangles(vertex).iter().map(|t| face(t) * angle_at(topology, positions, *t, vertex)).sum()
+        }
+        [a, b] => match topology.find_edge(a, b) {
+            Some(edge) => topology.edge_triangles(edge).iter().map(face).sum(),
+            None => face(&found.triangle),
+        },
+        _ => face(&found.triangle),
+    }
+}
+
+/// The angle of a triangle at one of its corners, radians.
+fn angle_at(topology: &Topology, positions: &[DVec3], triangle: TriangleId, corner: VertexId) -> f64 {
+    let here = positions[corner.index()];
+    let others = topology.triangle(triangle).into_iter().filter(|&other| other != corner);
+    let mut arms = others.map(|other| (positions[other.index()] - here).normalize_or_zero());
+    let (first, second) = (arms.next().unwrap_or_default(), arms.next().unwrap_or_default());
+    first.dot(second).clamp(-1.0, 1.0).acos()
 }
 
 fn normal(topology: &Topology, positions: &[DVec3], triangle: TriangleId) -> DVec3 {

@@ -5,12 +5,12 @@
 //! methods of its references 2, 64, 75 and 74; how they are combined is not said there, this is our choice, by figure 2.1)
 
 use super::method::{Draft, Scope};
-use super::{gia, icm, repulsive_icm, uir};
+use super::{ejection, gia, icm, repulsive_icm, uir};
 use crate::analysis::ContourKind;
 
 /// Undoes one contour.
 pub(super) fn treat(draft: &mut Draft, index: usize) -> Scope {
-    if gia::eject(draft, index) == Scope::Treated {
+    if ejection::eject(draft, index) == Scope::Treated {
         return Scope::Treated;
     }
     match draft.contour(index).kind {

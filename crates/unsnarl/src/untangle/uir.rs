@@ -11,13 +11,13 @@
 
 use super::contour_gradient::pulled;
 use super::method::{Draft, Scope, crossing_triangles, cut_off_by, cut_off_by_both, triangles_at};
-use super::{gia, icm, repulsive_icm};
+use super::{ejection, gia, icm, repulsive_icm};
 use crate::analysis::{ContourEnd, ContourKind, Trace};
 use unsnarl_geometry::DVec3;
 
 /// Undoes one contour.
 pub(super) fn treat(draft: &mut Draft, index: usize) -> Scope {
-    if gia::eject(draft, index) == Scope::Treated {
+    if ejection::eject(draft, index) == Scope::Treated {
         return Scope::Treated;
     }
     match draft.contour(index).kind {
@@ -36,7 +36,7 @@ fn pull_back(draft: &mut Draft, index: usize) -> Scope {
     let cut = Trace::BOTH.into_iter().find_map(|trace| cut_off_by(tangled, trace).map(|region| (trace, region)));
     let Some((trace, region)) = cut else { return Scope::Out };
     let rings = 1 + (region.len() as f64).sqrt().ceil() as usize;
-    let wall = gia::grown(topology, crossing_triangles(tangled, trace.other()), rings);
+    let wall = ejection::grown(topology, crossing_triangles(tangled, trace.other()), rings);
     gia::attract(draft, region, &wall);
     repulsive_icm::shorten(draft, index);
     let flap = triangles_at(topology, region);

@@ -259,16 +259,23 @@ fn the_outside_of_crossed_limbs_is_not_pinched() {
     assert_eq!(find(&tweezers(1.0), &outside).1, []);
 }
 
+/// Above the tips, outside the body, but below both of the surfaces that crossed: so is the top of a shoulder above an armpit.
+#[test]
+fn cloth_beyond_the_end_of_crossed_limbs_is_not_pinched() {
+    let beyond: Vec<DVec3> = (1..8).map(|at| DVec3::new(1e-4, 1.0 + 0.004 * f64::from(at), 0.01)).collect();
+    assert_eq!(find(&tweezers(1.0), &beyond).1, []);
+}
+
 #[test]
 fn only_elements_at_pinched_vertices_pass_through_bodies_and_each_other() {
     use crate::contact::{OrdinaryRules, PairRules, Rule};
-    use crate::untangle::pinch::PinchRules;
+    use crate::untangle::pinch::{Covered, PinchRules};
     use unsnarl_geometry::ccd::ElementPair;
     // Two triangles of cloth, and one of a body.
     let topology = Topology::new(9, &[[0, 1, 2], [3, 4, 5], [6, 7, 8]]).unwrap();
     let rule = |pinched: &[u32], vertex: u32, triangle: u32| {
         let pinched: Vec<VertexId> = pinched.iter().copied().map(VertexId).collect();
-        let rules = PinchRules::new(&OrdinaryRules, &topology, 6, &pinched);
+        let rules = PinchRules::new(&OrdinaryRules, &topology, 6, &pinched, Covered::default());
         rules.rule(ElementPair::VertexTriangle(VertexId(vertex), TriangleId(triangle)))
     };
     assert_eq!(rule(&[], 0, 2), Rule::Ordinary);
@@ -277,6 +284,35 @@ fn only_elements_at_pinched_vertices_pass_through_bodies_and_each_other() {
     assert_eq!(rule(&[0], 6, 0), Rule::MayCross, "a body's corner and a triangle at the pinched vertex");
     assert_eq!(rule(&[0], 0, 1), Rule::Ordinary, "cloth that is not pinched is kept apart");
     assert_eq!(rule(&[0, 4], 0, 1), Rule::MayCross, "pinched cloth on pinched cloth");
+}
+
+/// Edges of cloth that reach between surfaces with no vertex there would be squeezed for ever: what is within the body lets them in.
+#[test]
+fn what_of_a_body_is_within_the_body_keeps_no_cloth_out() {
+    use crate::contact::{OrdinaryRules, PairRules, Rule};
+    use crate::untangle::pinch::{Covered, PinchRules};
+    use unsnarl_geometry::ccd::ElementPair;
+    let rules_of = |closed: f64| {
+        let mesh = tweezers(closed);
+        let meshes = BodyMeshes::new([("tweezers", &mesh)]).unwrap();
+        let tangle = analysis::analyze(meshes.assembly(), &mesh.positions, &mut analysis::Workspace::default());
+        let covered = Covered::new(&meshes, [&tangle]);
+        // One triangle of cloth before the body.
+        let shifted = mesh.triangles.iter().map(|corners| corners.map(|corner| corner + 3));
+        let triangles: Vec<[u32; 3]> = std::iter::once([0, 1, 2]).chain(shifted).collect();
+        let topology = Topology::new(mesh.positions.len() + 3, &triangles).unwrap();
+        let rules = PinchRules::new(&OrdinaryRules, &topology, 3, &[], covered);
+        let crossing = |at: usize| {
+            let pair = ElementPair::VertexTriangle(VertexId::new(at + 3), TriangleId(0));
+            rules.rule(pair) == Rule::MayCross
+        };
+        let through: Vec<DVec3> =
+            (0..mesh.positions.len()).filter(|&at| crossing(at)).map(|at| mesh.positions[at]).collect();
+        through
+    };
+    assert_eq!(rules_of(0.0), [], "arms that stand apart");
+    let through = rules_of(1.0);
+    assert!(!through.is_empty() && through.iter().all(|place| place.y > 0.8), "only near the tips: {through:?}");
 }
 
 #[test]
