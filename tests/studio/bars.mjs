@@ -1,6 +1,7 @@
 // Measures the studio: time to show, frames a second while orbiting, untangling and dragging, memory over many cycles.
 // Beside each rate stands the processor time of studio and browser together for one frame, which depends less on what else
-// the machine does. Usage: tests/studio/bars [cycles], or UNSNARL=path/to/release/unsnarl node bars.mjs [cycles]
+// the machine does. Usage: tests/studio/bars [cycles], or UNSNARL=path/to/release/unsnarl node bars.mjs [cycles [memory]]; with
+// `memory` the rates are left out.
 
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
@@ -15,7 +16,7 @@ const made = { large: 71, middle: 44, small: 8 };
 for (const [name, resolution] of Object.entries(made)) {
   execFileSync(program, ["make", "closed", "-o", join(folder, `${name}.obj`), "--resolution", String(resolution), "-q"]);
 }
-const studio = await startStudio(program, folder);
+let studio = await startStudio(program, folder);
 const { page, close } = await startBrowser({ width: 880, height: 612 });
 const residentMegabytes = () => Number(readFileSync(`/proc/${studio.pid}/status`, "utf8").match(/VmRSS:\s+(\d+)/)[1]) / 1024;
 const results = [];
@@ -52,7 +53,7 @@ async function open(name) {
   await page.waitForFunction(() => window.studio.measures.shownAfter > 0);
 }
 
-try {
+async function measureRates() {
   await page.goto(studio.link);
   await page.waitForSelector("#files button");
 
@@ -107,7 +108,15 @@ try {
   await page.waitForFunction(() => ["done", "gave-up"].includes(document.body.dataset.activity), null, { timeout: 120000 });
   await page.keyboard.press("l");
   bar(`dragging cloth of ${(made.middle + 1) ** 2 * 2} vertices through cloth, ending ${await page.evaluate(() => document.body.dataset.verdict)}`, `${dragged.toFixed(1)} frames a second, ${drawn.toFixed(1)} pictures`, "15", dragged >= 15);
+}
 
+async function measureMemory() {
+  // Freed memory is given back at once, so that what is resident is what is in use.
+  await studio.stop();
+  process.env.MIMALLOC_PURGE_DELAY = "0";
+  studio = await startStudio(program, folder);
+  await page.goto(studio.link);
+  await page.waitForSelector("#files button");
   await open("small");
   // The page need not draw what the server's memory is measured over.
   await page.addStyleTag({ content: "#view3d, #panels { display: none !important }" });
@@ -136,6 +145,11 @@ try {
   const [before, later] = [Math.min(...readings.slice(0, 5)), Math.min(...readings.slice(5))];
   const grown = later - before;
   bar(`memory over ${10 * Math.ceil(cycles / 10)} untangle-undo cycles`, `${before.toFixed(1)} MB, then ${later.toFixed(1)} MB`, "2 MB more", grown < 2);
+}
+
+try {
+  if (process.argv[3] !== "memory") await measureRates();
+  await measureMemory();
 } finally {
   await close();
   await studio.stop();
