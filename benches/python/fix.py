@@ -24,6 +24,9 @@ import ipctk
 import numpy as np
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/python/support"))
+from obj_file import read_obj  # noqa: E402
+
 DATA = ROOT.parent / "shared" / "data"
 UNSNARL = ROOT / "target" / "release" / "unsnarl"
 SUITS = ["female_casualsuit01", "female_sportsuit01", "male_casualsuit02", "male_casualsuit04", "male_casualsuit05"]
@@ -35,20 +38,6 @@ HARD = {
     "scrunched-sheet": [40, 60],
     "spiral-roll": [20, 30],
 }
-
-
-def read_obj(path):
-    """Positions and triangles of an OBJ file; polygons are cut into fans from their first corner."""
-    positions, triangles = [], []
-    for line in path.read_text().splitlines():
-        words = line.split()
-        if words[:1] == ["v"]:
-            positions.append([float(word) for word in words[1:4]])
-        elif words[:1] == ["f"]:
-            corners = [int(word.split("/")[0]) for word in words[1:]]
-            corners = [corner - 1 if corner > 0 else len(positions) + corner for corner in corners]
-            triangles += [[corners[0], a, b] for a, b in zip(corners[1:], corners[2:])]
-    return np.array(positions), np.array(triangles)
 
 
 class Crossing:

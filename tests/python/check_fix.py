@@ -9,29 +9,19 @@ import argparse
 import json
 import pathlib
 import subprocess
+import sys
 import tempfile
 
 import ipctk
 import numpy as np
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/python/support"))
+from obj_file import read_obj  # noqa: E402
+
 DATA = ROOT.parent / "shared" / "data"
 SUITS = DATA / "character_cc0" / "clothes_fitted"
 BODY = DATA / "character_cc0" / "body_rest.obj"
-
-
-def read_obj(path):
-    """Positions and triangles of an OBJ file; polygons are cut into fans from their first corner."""
-    positions, triangles = [], []
-    for line in path.read_text().splitlines():
-        words = line.split()
-        if words[:1] == ["v"]:
-            positions.append([float(word) for word in words[1:4]])
-        elif words[:1] == ["f"]:
-            corners = [int(word.split("/")[0]) for word in words[1:]]
-            corners = [corner - 1 if corner > 0 else len(positions) + corner for corner in corners]
-            triangles += [[corners[0], a, b] for a, b in zip(corners[1:], corners[2:])]
-    return np.array(positions), np.array(triangles)
 
 
 def crosses(parts):
