@@ -47,7 +47,12 @@ fn main() -> ExitCode {
         Ok(session) => session,
         Err(failure) => return failure.exit(),
     };
-    let outcome: Result<ExitCode, Failure> = run(&cli.command, &session);
+    let outcome: Result<ExitCode, Failure> = match &cli.command {
+        // It waits for requests, and would take a thread from those who answer them.
+        Command::Studio(flags) => commands::studio::run(flags, &session),
+        // On a thread of the pool: from outside, every loop in parallel would begin and end with a change of threads.
+        command => rayon::scope(|_| run(command, &session)),
+    };
     outcome.unwrap_or_else(Failure::exit)
 }
 

@@ -28,18 +28,20 @@ pub struct Session {
     flags: Flags,
 }
 
+/// Bytes of stack for every thread: whole commands run on them.
+const STACK: usize = 8 << 20;
+
 impl Session {
     /// Checks the shared flags and sets up the threads.
     pub fn start(flags: Flags) -> Result<Self, Failure> {
         if flags.threads == Some(0) || flags.threads.is_some_and(|threads| threads > 1024) {
             return Err(Failure::usage("--threads takes a number from 1 to 1024"));
         }
-        if let Some(threads) = flags.threads {
-            rayon::ThreadPoolBuilder::new()
-                .num_threads(threads)
-                .build_global()
-                .map_err(|error| Failure::usage(format!("cannot start {threads} threads: {error}")))?;
-        }
+        rayon::ThreadPoolBuilder::new()
+            .num_threads(flags.threads.unwrap_or(0))
+            .stack_size(STACK)
+            .build_global()
+            .map_err(|error| Failure::usage(format!("cannot start the threads: {error}; try fewer with --threads")))?;
         Ok(Self { flags })
     }
 

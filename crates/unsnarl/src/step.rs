@@ -11,7 +11,7 @@ use crate::geometry::{DVec3, Topology, VertexId};
 use crate::model::Model;
 use crate::report::StepReport;
 use crate::rest_shape::principal_stretches;
-use crate::settings::{ClothModel, Flypaper, Settings};
+use crate::settings::{ClothModel, Flypaper, LinearSolver, Settings};
 use crate::simulation::World;
 use crate::state::State;
 use crate::untangle::esef::Pull;
@@ -191,7 +191,7 @@ impl Trial<'_> {
         let mut proposed = dynamics::propose(&self.start, &guidance, settings, &mut workspace.dynamics);
         let presses = bodies::presses(self.solids, model, self.guidance, &state.positions, &proposed.positions, step);
         let holds: Vec<(VertexId, Hold)> = presses.iter().map(Press::hold).collect();
-        if near.drop_pulling(&proposed.positions) || !holds.is_empty() {
+        if near.drop_pulling(&proposed.positions, settings.solver) || !holds.is_empty() {
             self.propose_again(&holds, &[], &near, &mut proposed, workspace);
         }
         observe(Stage::Propose);
@@ -226,7 +226,7 @@ impl Trial<'_> {
         let stiffness = self.settings.collision.stiffness;
         let mut cushions = if is_implicit { nearby.cushions(&state.velocities, step, stiffness) } else { Vec::new() };
         cushions.retain(|(_, cushion)| !self.leads(&cushion.stencil.vertices));
-        Near { nearby, cushions }
+        Near { nearby, cushions, slack: Vec::new() }
     }
 
     /// Whether one of some vertices is being untangled.
@@ -335,21 +335,27 @@ struct Near {
     nearby: Nearby,
     /// What dynamics does about it, with the numbers of the pairs.
     cushions: Vec<(usize, Cushion)>,
+    /// Cushions that pulled, without strength: a factor keeps its layout while they are there.
+    slack: Vec<Cushion>,
 }
 
 impl Near {
     /// Guidance with the cushions.
     fn guided(&self, guidance: &Guidance) -> Guidance {
         let mut guidance = guidance.clone();
-        guidance.cushions = self.cushions.iter().map(|cushion| cushion.1).collect();
+        guidance.cushions = self.cushions.iter().map(|cushion| cushion.1).chain(self.slack.iter().copied()).collect();
         guidance
     }
 
-    /// Drops the cushions that pull; says whether there were any.
-    fn drop_pulling(&mut self, positions: &[DVec3]) -> bool {
-        let count = self.cushions.len();
-        self.cushions.retain(|(_, cushion)| cushion.compression(positions) > -MAY_PULL * cushion.rest_gap);
-        self.cushions.len() < count
+    /// Lets go of the cushions that pull; says whether there were any.
+    fn drop_pulling(&mut self, positions: &[DVec3], solver: LinearSolver) -> bool {
+        let pulls = |cushion: &Cushion| cushion.compression(positions) <= -MAY_PULL * cushion.rest_gap;
+        let (pulling, pushing): (Vec<_>, Vec<_>) = self.cushions.iter().partition(|(_, cushion)| pulls(cushion));
+        self.cushions = pushing;
+        if solver == LinearSolver::Direct {
+            self.slack.extend(pulling.iter().map(|(_, cushion)| Cushion { stiffness: 0.0, ..*cushion }));
+        }
+        !pulling.is_empty()
     }
 }
 

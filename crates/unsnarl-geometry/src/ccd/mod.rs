@@ -19,6 +19,7 @@ mod advance;
 pub mod candidates;
 mod coplanarity;
 pub mod element_tree;
+pub mod end_boxes;
 pub mod exact;
 mod hull;
 mod packs;
@@ -27,6 +28,7 @@ mod tests;
 
 pub use candidates::{ElementPair, Motion};
 pub use element_tree::{ElementTree, Ownership};
+pub use end_boxes::EndBoxes;
 
 use crate::distance;
 use crate::math::DVec3;

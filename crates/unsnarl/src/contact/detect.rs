@@ -10,7 +10,7 @@ use super::report::ContactReport;
 use super::rules::Rule;
 use super::settings::ContactSettings;
 use super::{ContactInput, Path, Workspace};
-use crate::geometry::ccd::{self, ElementPair, Motion};
+use crate::geometry::ccd::{self, ElementPair, EndBoxes, Motion};
 use crate::geometry::{Aabb, DVec3, Stencil, VertexId};
 use rayon::prelude::*;
 
@@ -39,15 +39,27 @@ pub(super) enum Moved<'a> {
 
 /// What became of one candidate pair.
 enum Finding {
-    Tested,
+    Clear,
     Touching,
     Collides(Collision),
+}
+
+/// What became of some candidates.
+#[derive(Default)]
+struct Tally {
+    tested: usize,
+    touching: usize,
+    collisions: Vec<Collision>,
 }
 
 /// Pairs that may meet while every vertex stays in its box, kept from round to round.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Candidates {
     pairs: Vec<Candidate>,
+    /// What they were listed for.
+    start: Vec<DVec3>,
+    inverse_mass: Vec<f64>,
+    margin: f64,
     /// Where each vertex may be during the motion, as far as the pairs are concerned.
     boxes: Vec<Aabb>,
 }
@@ -67,19 +79,33 @@ const SLACK: f64 = 0.5;
 impl Candidates {
     /// Lists all pairs with a free vertex whose boxes, grown by some slack, meet during the motion as it stands.
     fn list(input: &ContactInput, settings: &ContactSettings, path: &Path, workspace: &mut Workspace) -> Self {
-        let motion = path.motion();
-        let margin = 0.5 * settings.separation.max(input.rules.largest_separation());
+        let (motion, margin) = (path.motion(), margin(input, settings));
         let slack = SLACK * input.thickness.iter().copied().fold(0.0, f64::max);
         let tree = workspace.fitted(input.mesh, motion, margin + slack);
         let pairs = input.free_pairs(tree, |pair, out| out.push(Candidate { pair, hint: DVec3::ZERO }));
         let around = |(&start, &end): (&DVec3, &DVec3)| Aabb::EMPTY.with_point(start).with_point(end).inflated(slack);
-        Self { pairs, boxes: motion.start.iter().zip(motion.end).map(around).collect() }
+        let boxes = motion.start.iter().zip(motion.end).map(around).collect();
+        Self { pairs, start: input.start.to_vec(), inverse_mass: input.inverse_mass.to_vec(), margin, boxes }
     }
 
-    /// Whether some vertex has left its box.
-    fn are_outdated(&self, path: &Path, marked: &[bool]) -> bool {
-        (0..marked.len()).any(|at| marked[at] && !self.boxes[at].contains(path.end[at]))
+    /// Whether they hold all that may meet in a motion. A step is resolved more than once where bodies support cloth.
+    fn cover(&self, input: &ContactInput, settings: &ContactSettings, path: &Path, moved: Moved) -> bool {
+        let is_inside = |at: usize| self.boxes[at].contains(path.end[at]);
+        match moved {
+            Moved::Marked(marked) => (0..marked.len()).all(|at| !marked[at] || is_inside(at)),
+            Moved::All => {
+                self.margin == margin(input, settings)
+                    && self.start == input.start
+                    && self.inverse_mass == input.inverse_mass
+                    && (0..self.boxes.len()).all(is_inside)
+            }
+        }
     }
+}
+
+/// How far boxes are grown so that pairs that come nearer than they may are among those that meet.
+fn margin(input: &ContactInput, settings: &ContactSettings) -> f64 {
+    0.5 * settings.separation.max(input.rules.largest_separation())
 }
 
 /// All collisions, by time and then by pair.
@@ -91,38 +117,54 @@ pub(super) fn collisions(
     workspace: &mut Workspace,
     report: &mut ContactReport,
 ) -> Vec<Collision> {
-    let is_outdated = match moved {
-        Moved::All => true,
-        Moved::Marked(marked) => workspace.candidates.are_outdated(path, marked),
-    };
-    if is_outdated {
+    if !workspace.candidates.cover(input, settings, path, moved) {
         workspace.candidates = Candidates::list(input, settings, path, workspace);
     }
     let motion = path.motion();
-    let examine = |chunk: &mut [Candidate]| -> Vec<Finding> {
-        let of_interest = chunk.iter_mut().filter(|candidate| has_moved(input, candidate.pair, moved));
-        of_interest.map(|candidate| examine_pair(input, settings, motion, candidate)).collect()
+    let interest = Interest::new(input, settings, motion, moved);
+    let examine = |chunk: &mut [Candidate]| {
+        let mut tally = Tally::default();
+        for candidate in chunk.iter_mut().filter(|candidate| interest.is_in(input, candidate.pair)) {
+            tally.tested += 1;
+            match examine_pair(input, settings, motion, candidate) {
+                Finding::Clear => {}
+                Finding::Touching => tally.touching += 1,
+                Finding::Collides(collision) => tally.collisions.push(collision),
+            }
+        }
+        tally
     };
     let pairs = workspace.candidates.pairs.par_chunks_mut(PAIRS_PER_TASK);
-    let lists: Vec<Vec<Finding>> = pairs.map(examine).collect();
-    let findings = || lists.iter().flatten();
-    report.tested_pairs += findings().count();
-    let touching = findings().filter(|finding| matches!(finding, Finding::Touching)).count();
+    let tallies: Vec<Tally> = pairs.map(examine).collect();
+    report.tested_pairs += tallies.iter().map(|tally| tally.tested).sum::<usize>();
+    let touching = tallies.iter().map(|tally| tally.touching).sum();
     report.touching_at_start = report.touching_at_start.max(touching);
-    let mut found: Vec<Collision> = findings()
-        .filter_map(|finding| match finding {
-            Finding::Collides(collision) => Some(*collision),
-            _ => None,
-        })
-        .collect();
+    let mut found: Vec<Collision> = tallies.into_iter().flat_map(|tally| tally.collisions).collect();
     found.sort_unstable_by(|a, b| a.time.total_cmp(&b.time).then(a.pair.cmp(&b.pair)));
     found
 }
 
-fn has_moved(input: &ContactInput, pair: ElementPair, moved: Moved) -> bool {
-    match moved {
-        Moved::All => true,
-        Moved::Marked(marked) => pair.vertices(input.mesh.topology()).iter().any(|vertex| marked[vertex.index()]),
+/// Which candidates to look at.
+enum Interest<'a> {
+    /// All that boxes do not prove apart.
+    Near(EndBoxes),
+    /// Those with a marked vertex.
+    Moved(&'a [bool]),
+}
+
+impl<'a> Interest<'a> {
+    fn new(input: &ContactInput, settings: &ContactSettings, motion: Motion, moved: Moved<'a>) -> Self {
+        match moved {
+            Moved::All => Self::Near(EndBoxes::new(input.mesh.topology(), motion, margin(input, settings))),
+            Moved::Marked(marked) => Self::Moved(marked),
+        }
+    }
+
+    fn is_in(&self, input: &ContactInput, pair: ElementPair) -> bool {
+        match self {
+            Self::Near(boxes) => !boxes.prove_apart(pair),
+            Self::Moved(marked) => pair.vertices(input.mesh.topology()).iter().any(|vertex| marked[vertex.index()]),
+        }
     }
 }
 
@@ -138,11 +180,11 @@ fn examine_pair(
     let Candidate { pair, hint } = candidate;
     let (pair, topology) = (*pair, input.mesh.topology());
     let mut separation = match input.rules.rule(pair) {
-        Rule::MayCross => return Finding::Tested,
+        Rule::MayCross => return Finding::Clear,
         Rule::Ordinary => settings.separation,
         Rule::Separation(separation) => separation,
     };
-    let Some(mut time) = pair.first_contact_hinted(topology, motion, separation, hint) else { return Finding::Tested };
+    let Some(mut time) = pair.first_contact_hinted(topology, motion, separation, hint) else { return Finding::Clear };
     if time <= 0.0 {
         let (start, _) = motion.of(pair.vertices(topology));
         let gap = gap_and_stencil(pair, pair.vertices(topology), start).0.length();
@@ -153,7 +195,7 @@ fn examine_pair(
             return Finding::Touching;
         }
         match pair.first_contact(topology, motion, separation) {
-            None => return Finding::Tested,
+            None => return Finding::Clear,
             Some(later) => time = later,
         }
     }

@@ -1,122 +1,73 @@
 //! A sparse Cholesky factorisation of the implicit system, as an alternative to conjugate gradients.
 //!
 //! Constrained directions are projected out: with `S` the filter of every vertex, `S A S + (I - S)` is factored and
-//! solved for the change from the start, so that constrained parts keep their values. The order of elimination and the
-//! pattern of the factor are found again only when other rows act on each other: where layers press on others than before.
+//! solved for the change from the start, so that constrained parts keep their values. The layout of the
+//! factor ([`super::block_cholesky`]) is found again only when other rows act on each other: where layers press on others than before.
 //!
 //! Guarantees: the same bits on any number of threads, for it works on one; a matrix without a factor is told.
 //! Does not: save memory. The factor of a sheet of 10,000 vertices takes some 100 MB, and grows a little faster than the sheet.
-//! Departs: inner products use what the processor has, so bits may differ between kinds of processors.
+//! Departs: products use what the processor has, so bits may differ between kinds of processors.
 
+use super::block_cholesky::{Factor, Layout, UpperPattern};
 use super::block_matrix::BlockMatrix;
 use super::conjugate_gradients::{Freedom, Solve};
 use super::pattern::Pattern;
 use crate::geometry::{DMat3, DVec3};
-use faer::dyn_stack::{MemBuffer, MemStack, StackReq};
-use faer::sparse::linalg::cholesky::{
-    CholeskySymbolicParams, SymbolicCholesky, SymmetricOrdering, factorize_symbolic_cholesky,
-};
-use faer::sparse::{SparseColMatRef, SymbolicSparseColMatRef};
-use faer::{Conj, MatMut, Par, Side, Spec};
 use std::sync::Arc;
 
 /// What is kept from solve to solve.
 #[derive(Clone, Debug, Default)]
 pub struct DirectMemory {
-    symbolic: Option<Arc<Symbolic>>,
+    layout: Option<Arc<Layout>>,
     blocks: Blocks,
-    values: Vec<f64>,
-    factor: Vec<f64>,
+    factor: Factor,
     image: Vec<DVec3>,
-    unknown: Vec<f64>,
-}
-
-/// The lower triangle's pattern, by columns, and the pattern of its factor.
-#[derive(Debug)]
-struct Symbolic {
-    row_starts: Vec<u32>,
-    block_columns: Vec<u32>,
-    column_starts: Vec<usize>,
-    rows: Vec<usize>,
-    factor: SymbolicCholesky<usize>,
+    unknown: Vec<DVec3>,
 }
 
 /// The blocks right of the diagonal: those of the pattern, and where ties join other rows, theirs.
 #[derive(Clone, Debug, Default)]
 struct Blocks {
-    row_starts: Vec<u32>,
-    columns: Vec<u32>,
+    pattern: UpperPattern,
     values: Vec<DMat3>,
 }
 
 impl Blocks {
     /// Gathers them, row by row.
     fn gather(&mut self, matrix: &BlockMatrix, pattern: &Pattern) {
-        let mut tied: Vec<[u32; 2]> = matrix.ties.products().map(|(rows, _)| rows).collect();
-        tied.sort_unstable();
-        tied.dedup();
+        let mut tied: Vec<([u32; 2], DMat3)> = matrix.ties.products().collect();
+        tied.sort_by_key(|tie| tie.0);
         let mut tied = tied.into_iter().peekable();
-        self.row_starts.clear();
-        self.row_starts.push(0);
-        self.columns.clear();
+        let UpperPattern { row_starts, columns } = &mut self.pattern;
+        row_starts.clear();
+        row_starts.push(0);
+        columns.clear();
         self.values.clear();
         for row in 0..pattern.row_count() as u32 {
-            let mut push = |column: u32, value: DMat3| {
-                self.columns.push(column);
-                self.values.push(value);
-            };
-            for at in pattern.row_starts[row as usize] as usize..pattern.row_starts[row as usize + 1] as usize {
-                let column = pattern.columns[at];
-                while let Some([_, new]) = tied.next_if(|pair| *pair < [row, column]) {
-                    push(new, DMat3::ZERO);
+            let own = pattern.row_starts[row as usize] as usize..pattern.row_starts[row as usize + 1] as usize;
+            let mut own = own.map(|at| (pattern.columns[at], matrix.upper[at])).peekable();
+            loop {
+                let next_tied = tied.peek().filter(|tie| tie.0[0] == row).map(|tie| tie.0[1]);
+                let next_own = own.peek().map(|block| block.0);
+                let Some(column) = next_own.into_iter().chain(next_tied).min() else { break };
+                let mut value = own.next_if(|block| block.0 == column).map_or(DMat3::ZERO, |block| block.1);
+                while let Some((_, product)) = tied.next_if(|tie| tie.0 == [row, column]) {
+                    value += product;
                 }
-                tied.next_if_eq(&[row, column]);
-                push(column, matrix.upper[at]);
+                columns.push(column as usize);
+                self.values.push(value);
             }
-            while let Some([_, new]) = tied.next_if(|pair| pair[0] == row) {
-                push(new, DMat3::ZERO);
-            }
-            self.row_starts.push(self.columns.len() as u32);
-        }
-        for ([row, column], product) in matrix.ties.products() {
-            let range = self.of(row as usize);
-            if let Ok(at) = self.columns[range.clone()].binary_search(&column) {
-                self.values[range.start + at] += product;
-            }
+            row_starts.push(columns.len());
         }
     }
 
-    fn of(&self, row: usize) -> std::ops::Range<usize> {
-        self.row_starts[row] as usize..self.row_starts[row + 1] as usize
-    }
-
-    fn row_count(&self) -> usize {
-        self.row_starts.len() - 1
-    }
-}
-
-impl Symbolic {
-    fn is_of(&self, blocks: &Blocks) -> bool {
-        self.row_starts == blocks.row_starts && self.block_columns == blocks.columns
-    }
-
-    fn new(blocks: &Blocks) -> Option<Self> {
-        let size = 3 * blocks.row_count();
-        let mut column_starts = vec![0];
-        let mut rows = Vec::with_capacity(6 * blocks.row_count() + 9 * blocks.columns.len());
-        for row in 0..blocks.row_count() {
-            let others = &blocks.columns[blocks.of(row)];
-            for axis in 0..3 {
-                rows.extend((axis..3).map(|below| 3 * row + below));
-                rows.extend(others.iter().flat_map(|&other| (0..3).map(move |below| 3 * other as usize + below)));
-                column_starts.push(rows.len());
+    /// Leaves of every block what acts between free directions.
+    fn project(&mut self, filters: &[DMat3]) {
+        for (row, own) in filters.iter().enumerate() {
+            for at in self.pattern.of(row) {
+                self.values[at] = *own * self.values[at] * filters[self.pattern.columns[at]];
             }
         }
-        let shape = SymbolicSparseColMatRef::new_checked(size, size, &column_starts, None, &rows);
-        let params = CholeskySymbolicParams::default();
-        let factor = factorize_symbolic_cholesky(shape, Side::Lower, SymmetricOrdering::Amd, params).ok()?;
-        let (row_starts, block_columns) = (blocks.row_starts.clone(), blocks.columns.clone());
-        Some(Self { row_starts, block_columns, column_starts, rows, factor })
     }
 }
 
@@ -130,62 +81,36 @@ pub fn solve(
     x: &mut [DVec3],
     memory: &mut DirectMemory,
 ) -> Option<Solve> {
-    memory.blocks.gather(matrix, pattern);
-    if memory.symbolic.as_ref().is_none_or(|known| !known.is_of(&memory.blocks)) {
-        memory.symbolic = Symbolic::new(&memory.blocks).map(Arc::new);
+    let DirectMemory { layout, blocks, factor, image, unknown } = memory;
+    blocks.gather(matrix, pattern);
+    if layout.as_ref().is_none_or(|known| !known.is_of(&blocks.pattern)) {
+        *layout = Layout::new(&blocks.pattern).map(Arc::new);
     }
-    let symbolic = memory.symbolic.clone()?;
-    let DirectMemory { values, factor, image, unknown, blocks, .. } = memory;
-    fill(matrix, blocks, freedom, values);
+    let layout = layout.as_deref()?;
+    let filters: Vec<DMat3> = freedom.iter().map(|freedom| filter_matrix(*freedom)).collect();
+    blocks.project(&filters);
+    let projected = |(row, own): (usize, &DMat3)| *own * matrix.whole_diagonal(row) * *own + (DMat3::IDENTITY - *own);
+    let diagonal: Vec<DMat3> = filters.iter().enumerate().map(projected).collect();
+    if !factor.find(layout, &diagonal, &blocks.values) {
+        return None;
+    }
     image.clear();
     image.resize(x.len(), DVec3::ZERO);
     matrix.multiply(pattern, x, image);
+    let scale: f64 = freedom.iter().zip(right).map(|(freedom, right)| freedom.filter(*right).length_squared()).sum();
     unknown.clear();
-    let mut scale = 0.0;
-    for (row, freedom) in freedom.iter().enumerate() {
-        scale += freedom.filter(right[row]).length_squared();
-        unknown.extend(freedom.filter(right[row] - image[row]).to_array());
-    }
-    let size = unknown.len();
-    let (params, par) = (Spec::default(), Par::Seq);
-    let needed = symbolic.factor.factorize_numeric_llt_scratch::<f64>(par, params);
-    let needed = StackReq::any_of(&[needed, symbolic.factor.solve_in_place_scratch::<f64>(1, par)]);
-    let mut buffer = MemBuffer::try_new(needed).ok()?;
-    let stack = MemStack::new(&mut buffer);
-    factor.resize(symbolic.factor.len_val(), 0.0);
-    let shape = SymbolicSparseColMatRef::new_checked(size, size, &symbolic.column_starts, None, &symbolic.rows);
-    let system = SparseColMatRef::new(shape, values.as_slice());
-    let regularization = Default::default();
-    let factored =
-        symbolic.factor.factorize_numeric_llt(factor, system, Side::Lower, regularization, par, stack, params).ok()?;
-    let change = MatMut::from_column_major_slice_mut(unknown.as_mut_slice(), size, 1);
-    factored.solve_in_place_with_conj(Conj::No, change, par, stack);
+    unknown.extend((0..x.len()).map(|row| freedom[row].filter(right[row] - image[row])));
+    factor.solve(layout, unknown);
     if unknown.iter().any(|value| !value.is_finite()) {
         return None;
     }
     for (row, value) in x.iter_mut().enumerate() {
-        *value += freedom[row].filter(DVec3::from_slice(&unknown[3 * row..3 * row + 3]));
+        *value += freedom[row].filter(unknown[row]);
     }
     matrix.multiply(pattern, x, image);
     let left: f64 = (0..x.len()).map(|row| freedom[row].filter(right[row] - image[row]).length_squared()).sum();
     let relative_residual = if scale > 0.0 { (left / scale).sqrt() } else { 0.0 };
     Some(Solve { iterations: 0, relative_residual })
-}
-
-/// The numbers of the projected matrix in the order of its blocks.
-fn fill(matrix: &BlockMatrix, blocks: &Blocks, freedom: &[Freedom], values: &mut Vec<f64>) {
-    let filters: Vec<DMat3> = freedom.iter().map(|freedom| filter_matrix(*freedom)).collect();
-    values.clear();
-    let mut projected: Vec<DMat3> = Vec::new();
-    for (row, &own) in filters.iter().enumerate() {
-        let diagonal = own * matrix.whole_diagonal(row) * own + (DMat3::IDENTITY - own);
-        projected.clear();
-        projected.extend(blocks.of(row).map(|at| own * blocks.values[at] * filters[blocks.columns[at] as usize]));
-        for axis in 0..3 {
-            values.extend((axis..3).map(|below| diagonal.col(axis)[below]));
-            values.extend(projected.iter().flat_map(|block| block.row(axis).to_array()));
-        }
-    }
 }
 
 fn filter_matrix(freedom: Freedom) -> DMat3 {

@@ -8,6 +8,7 @@
 
 pub mod air;
 pub mod baraff_witkin;
+mod block_cholesky;
 mod block_matrix;
 mod coarse;
 mod conjugate_gradients;
@@ -59,8 +60,8 @@ pub struct Guidance {
     pub supports: Vec<Support>,
     /// Layers of cloth within thickness. The mass-spring model leaves them to contact.
     pub cushions: Vec<Cushion>,
-    /// Velocities from which an implicit solve sets out, or empty for those of the start: a solution of almost the same system saves
-    /// most of the work.
+    /// Velocities that were proposed before for this very step with the same workspace and fewer holds, or empty: an implicit solve sets out from
+    /// them, and elements are not evaluated again.
     pub guess: Vec<DVec3>,
 }
 

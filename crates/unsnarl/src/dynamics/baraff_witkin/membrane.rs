@@ -33,6 +33,13 @@ pub struct StepWeights {
     pub damping: f64,
 }
 
+impl StepWeights {
+    /// For a step in which a change of velocity moves by `reach`, seconds.
+    pub fn of(reach: f64) -> Self {
+        Self { stiffness: reach * reach, damping: reach }
+    }
+}
+
 /// One triangle, evaluated.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Membrane {

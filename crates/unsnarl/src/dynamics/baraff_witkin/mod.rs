@@ -94,7 +94,12 @@ pub fn propose(start: &Start, guidance: &Guidance, settings: &DynamicsSettings, 
     let mut velocities: Vec<DVec3> =
         positions.iter().zip(&base.positions).map(|(here, from)| (*here - *from) / base.reach).collect();
     let mut report = DynamicsReport::default();
-    for round in 0..settings.newton.max(1) {
+    let rounds = settings.newton.max(1);
+    for round in 0..rounds {
+        if guidance.guess.is_empty() || rounds > 1 {
+            let weights = StepWeights::of(base.reach);
+            evaluate_elements(start, &positions, &velocities, weights, memory);
+        }
         assemble(&loads, &base, &positions, &velocities, memory);
         let system = (&mut memory.matrix, memory.right.as_mut_slice());
         add_supports(&guidance.supports, pattern, &positions, base.reach, system);
@@ -182,10 +187,9 @@ struct Loads<'a> {
     settings: &'a DynamicsSettings,
 }
 
-/// Evaluates all elements and gathers the matrix and the right-hand side of one Newton round.
+/// Gathers the matrix and the right-hand side of one Newton round.
 fn assemble(loads: &Loads, base: &Base, positions: &[DVec3], velocities: &[DVec3], memory: &mut Memory) {
-    let weights = StepWeights { stiffness: base.reach * base.reach, damping: base.reach };
-    evaluate_elements(loads.start, positions, velocities, weights, memory);
+    let weights = StepWeights::of(base.reach);
     let pattern = &loads.start.model.pattern;
     let stitches = &loads.start.model.stitches;
     let threads = sewing::threads(loads.start, positions, loads.settings);
