@@ -153,7 +153,7 @@ const SUPPORT_ROUNDS: usize = 3;
 const PULLED: f64 = 1e-9;
 
 /// A cushion that is drawn out by more than this part of its rest gap pulls.
-const MAY_PULL: f64 = 0.01;
+const MAY_PULL: f64 = 0.001;
 
 /// What a proposal of the step is made from.
 struct Trial<'a> {

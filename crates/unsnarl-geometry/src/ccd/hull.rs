@@ -78,6 +78,11 @@ impl<S: Shape<N>, const N: usize> Sweep<S, N> {
         S::least_inside(points) > least && least > UNDERFLOW
     }
 
+    /// The direction to the middle of all points.
+    pub(super) fn middle(&self) -> DVec3 {
+        self.start.iter().chain(&self.end).copied().sum()
+    }
+
     /// How long, from `time` on, the best of the shape's directions at that time proves the hull clear, and that direction.
     pub(super) fn clear_from(&self, time: f64) -> Option<(f64, DVec3)> {
         let points = std::array::from_fn(|k| self.start[k] * (1.0 - time) + self.end[k] * time);

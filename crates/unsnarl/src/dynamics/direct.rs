@@ -62,10 +62,14 @@ impl Blocks {
     }
 
     /// Leaves of every block what acts between free directions.
-    fn project(&mut self, filters: &[DMat3]) {
+    fn project(&mut self, filters: &[DMat3], freedom: &[Freedom]) {
+        let is_free = |row: usize| freedom[row] == Freedom::Free;
         for (row, own) in filters.iter().enumerate() {
             for at in self.pattern.of(row) {
-                self.values[at] = *own * self.values[at] * filters[self.pattern.columns[at]];
+                let column = self.pattern.columns[at];
+                if !(is_free(row) && is_free(column)) {
+                    self.values[at] = *own * self.values[at] * filters[column];
+                }
             }
         }
     }
@@ -88,7 +92,7 @@ pub fn solve(
     }
     let layout = layout.as_deref()?;
     let filters: Vec<DMat3> = freedom.iter().map(|freedom| filter_matrix(*freedom)).collect();
-    blocks.project(&filters);
+    blocks.project(&filters, freedom);
     let projected = |(row, own): (usize, &DMat3)| *own * matrix.whole_diagonal(row) * *own + (DMat3::IDENTITY - *own);
     let diagonal: Vec<DMat3> = filters.iter().enumerate().map(projected).collect();
     if !factor.find(layout, &diagonal, &blocks.values) {
