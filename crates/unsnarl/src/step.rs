@@ -226,7 +226,7 @@ impl Trial<'_> {
         let stiffness = self.settings.collision.stiffness;
         let mut cushions = if is_implicit { nearby.cushions(&state.velocities, step, stiffness) } else { Vec::new() };
         cushions.retain(|(_, cushion)| !self.leads(&cushion.stencil.vertices));
-        Near { nearby, cushions, slack: Vec::new() }
+        Near { nearby, cushions }
     }
 
     /// Whether one of some vertices is being untangled.
@@ -335,27 +335,29 @@ struct Near {
     nearby: Nearby,
     /// What dynamics does about it, with the numbers of the pairs.
     cushions: Vec<(usize, Cushion)>,
-    /// Cushions that pulled, without strength: a factor keeps its layout while they are there.
-    slack: Vec<Cushion>,
 }
 
 impl Near {
     /// Guidance with the cushions.
     fn guided(&self, guidance: &Guidance) -> Guidance {
         let mut guidance = guidance.clone();
-        guidance.cushions = self.cushions.iter().map(|cushion| cushion.1).chain(self.slack.iter().copied()).collect();
+        guidance.cushions = self.cushions.iter().map(|cushion| cushion.1).collect();
         guidance
     }
 
-    /// Lets go of the cushions that pull; says whether there were any.
+    /// Lets go of the cushions that pull; says whether there were any. A factor keeps its plan while they are there without strength.
     fn drop_pulling(&mut self, positions: &[DVec3], solver: LinearSolver) -> bool {
-        let pulls = |cushion: &Cushion| cushion.compression(positions) <= -MAY_PULL * cushion.rest_gap;
-        let (pulling, pushing): (Vec<_>, Vec<_>) = self.cushions.iter().partition(|(_, cushion)| pulls(cushion));
-        self.cushions = pushing;
-        if solver == LinearSolver::Direct {
-            self.slack.extend(pulling.iter().map(|(_, cushion)| Cushion { stiffness: 0.0, ..*cushion }));
+        let mut has_pulled = false;
+        for (_, cushion) in &mut self.cushions {
+            if cushion.compression(positions) <= -MAY_PULL * cushion.rest_gap {
+                cushion.stiffness = 0.0;
+                has_pulled = true;
+            }
         }
-        !pulling.is_empty()
+        if solver != LinearSolver::Direct {
+            self.cushions.retain(|(_, cushion)| cushion.stiffness > 0.0);
+        }
+        has_pulled
     }
 }
 

@@ -16,7 +16,7 @@ use super::settings::{ContactSettings, LayerMethod};
 use super::{ContactInput, Path, SUPPORT_ROUNDS, Workspace};
 
 /// Sweeps through all contacts after which a round ends.
-const SWEEPS: u32 = 40;
+const SWEEPS: u32 = 16;
 
 /// Stops colliding pairs by impulses; returns what still collides.
 pub(super) fn collide(

@@ -58,7 +58,7 @@ impl Nearby {
     /// Notes what cushions have done in a solve that ended at these positions.
     pub fn note(&mut self, cushions: &[(usize, Cushion)], positions: &[DVec3], step: f64) {
         self.cushioned.fill(None);
-        for (at, cushion) in cushions {
+        for (at, cushion) in cushions.iter().filter(|(_, cushion)| cushion.stiffness > 0.0) {
             let force = cushion.stiffness * cushion.compression(positions);
             self.cushioned[*at] = Some(force.max(0.0) * step);
         }

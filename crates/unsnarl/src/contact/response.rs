@@ -72,12 +72,15 @@ impl Contact {
         inverse_mass: &[f64],
         velocities: &mut [DVec3],
     ) -> f64 {
+        let relative = self.stencil.apply(velocities);
+        let before = relative.dot(self.normal);
+        if before >= target && spring.is_none() && *given == Given::default() {
+            return 0.0;
+        }
         let compliance = self.stencil.compliance(inverse_mass);
         if compliance <= 0.0 {
             return 0.0;
         }
-        let relative = self.stencil.apply(velocities);
-        let before = relative.dot(self.normal);
         let change = (target - before).max(if manner.gives_back { -given.pushed } else { 0.0 });
         let mut sprung = 0.0;
         if let Some(spring) = spring.filter(|spring| before + change < spring.speed_limit) {

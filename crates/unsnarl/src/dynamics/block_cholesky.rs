@@ -5,7 +5,9 @@
 //! column is gathered in a work column, one 3x3 product after the other. A block has its three columns in vectors of four, so that a product
 //! is nine multiplications and additions of vectors.
 //!
-//! Guarantees: one thread, a fixed order, so the same bits each time; a matrix without a factor is told.
+//! Rows that do not act on each other until late are put into two parts, which two threads factor side by side; the rest follows.
+//!
+//! Guarantees: a fixed order, so the same bits each time and on any number of threads; a matrix without a factor is told.
 //! Departs: products are fused where the processor can, so bits may differ between kinds of processors.
 
 use crate::geometry::{DMat3, DVec3};
@@ -13,6 +15,7 @@ use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::sparse::SymbolicSparseColMatRef;
 use faer::sparse::linalg::amd;
 use fearless_simd::{Level, dispatch, f64x4, prelude::*};
+use std::ops::Range;
 
 /// Columns of a 3x3 block; the fourth entries are zero.
 type Block = [[f64; 4]; 3];
@@ -30,7 +33,7 @@ pub struct UpperPattern {
 
 impl UpperPattern {
     /// Where a row's blocks are.
-    pub fn of(&self, row: usize) -> std::ops::Range<usize> {
+    pub fn of(&self, row: usize) -> Range<usize> {
         self.row_starts[row]..self.row_starts[row + 1]
     }
 
@@ -52,13 +55,19 @@ pub struct Layout {
     rows: Vec<u32>,
     /// For every block of the pattern: where it goes in the factor.
     slots: Vec<u32>,
+    /// Where the second part and the rest begin; the columns of the two parts do not act on each other.
+    ends_of_parts: [usize; 2],
 }
 
 impl Layout {
     /// For a pattern; `None` where there is no memory for the search of an order.
     pub fn new(pattern: &UpperPattern) -> Option<Self> {
-        let place = order(pattern)?;
-        let (starts, rows) = columns(pattern, &place);
+        let mut place = order(pattern)?;
+        let (mut starts, mut rows) = columns(pattern, &place);
+        let (parts, ends_of_parts) = two_parts(&starts, &rows);
+        if ends_of_parts != [0, 0] {
+            regroup(&parts, &mut place, &mut starts, &mut rows);
+        }
         let slot = |row: usize, column: usize| {
             let [first, second] = in_order(&place, row, column);
             let (begin, end) = (starts[first as usize] as usize, starts[first as usize + 1] as usize);
@@ -67,15 +76,10 @@ impl Layout {
         let blocks =
             (0..pattern.row_count()).flat_map(|row| pattern.columns[pattern.of(row)].iter().map(move |&to| (row, to)));
         let slots = blocks.map(|(row, column)| slot(row, column)).collect();
-        Some(Self { pattern: pattern.clone(), place, starts, rows, slots })
+        Some(Self { pattern: pattern.clone(), place, starts, rows, slots, ends_of_parts })
     }
 
-    /// Whether it is the one of this pattern.
-    pub fn is_of(&self, pattern: &UpperPattern) -> bool {
-        self.pattern == *pattern
-    }
-
-    fn column(&self, column: usize) -> std::ops::Range<usize> {
+    fn column(&self, column: usize) -> Range<usize> {
         self.starts[column] as usize..self.starts[column + 1] as usize
     }
 }
@@ -137,6 +141,84 @@ fn columns(pattern: &UpperPattern, place: &[u32]) -> (Vec<u32>, Vec<u32>) {
     (starts, rows)
 }
 
+/// Fewer products of blocks than this are not worth another thread.
+const PRODUCTS_PER_PART: u64 = 40_000;
+/// The most subtrees that are shared out.
+const SUBTREES: usize = 32;
+
+/// Which part each column belongs to: 0 and 1, of about the same work, or 2 for what comes after both; and where parts end.
+fn two_parts(starts: &[u32], rows: &[u32]) -> (Vec<u8>, [usize; 2]) {
+    let count = starts.len() - 1;
+    let below = |column: usize| &rows[starts[column] as usize..starts[column + 1] as usize];
+    // Work by the column that it changes, then summed up over everything that has to be done before.
+    let mut own = vec![0_u64; count];
+    for column in 0..count {
+        let taken = below(column);
+        for (at, &row) in taken.iter().enumerate() {
+            own[row as usize] += (taken.len() - at) as u64;
+        }
+    }
+    let parent = |column: usize| below(column).first().map(|&row| row as usize);
+    let mut whole = own.clone();
+    for column in 0..count {
+        if let Some(parent) = parent(column) {
+            whole[parent] += whole[column];
+        }
+    }
+    let mut subtrees: Vec<usize> = (0..count).filter(|&column| parent(column).is_none()).collect();
+    let (mut after, mut best) = (0, (u64::MAX, Vec::new()));
+    let total: u64 = own.iter().sum();
+    while subtrees.len() <= SUBTREES && total > 2 * PRODUCTS_PER_PART {
+        subtrees.sort_by_key(|&column| (std::cmp::Reverse(whole[column]), column));
+        let mut work = [0; 2];
+        let mut shared = Vec::new();
+        for &column in &subtrees {
+            let part = usize::from(work[1] < work[0]);
+            work[part] += whole[column];
+            shared.push((column, part as u8));
+        }
+        let time = after + work[0].max(work[1]);
+        if time < best.0 {
+            best = (time, shared);
+        }
+        let Some(&heaviest) = subtrees.first().filter(|&&column| whole[column] > PRODUCTS_PER_PART) else { break };
+        after += own[heaviest];
+        subtrees.swap_remove(0);
+        subtrees.extend((0..heaviest).filter(|&column| parent(column) == Some(heaviest)));
+    }
+    if best.0 > total - total / 8 {
+        return (Vec::new(), [0, 0]);
+    }
+    let mut parts = vec![2_u8; count];
+    best.1.iter().for_each(|&(column, part)| parts[column] = part);
+    for column in (0..count).rev() {
+        if let Some(parent) = parent(column).filter(|&parent| parts[parent] < 2) {
+            parts[column] = parts[parent];
+        }
+    }
+    let size = |wanted: u8| parts.iter().filter(|&&part| part == wanted).count();
+    let ends = [size(0), size(0) + size(1)];
+    (parts, ends)
+}
+
+/// Puts the columns of each part together; within a part they keep their order.
+fn regroup(parts: &[u8], place: &mut [u32], starts: &mut Vec<u32>, rows: &mut Vec<u32>) {
+    let mut columns: Vec<u32> = (0..parts.len() as u32).collect();
+    columns.sort_by_key(|&column| parts[column as usize]);
+    let mut moved = vec![0; columns.len()];
+    columns.iter().enumerate().for_each(|(at, &column)| moved[column as usize] = at as u32);
+    place.iter_mut().for_each(|place| *place = moved[*place as usize]);
+    let (mut new_starts, mut new_rows) = (vec![0], Vec::with_capacity(rows.len()));
+    for &column in &columns {
+        let begin = new_rows.len();
+        let range = starts[column as usize] as usize..starts[column as usize + 1] as usize;
+        new_rows.extend(rows[range].iter().map(|&row| moved[row as usize]));
+        new_rows[begin..].sort_unstable();
+        new_starts.push(new_rows.len() as u32);
+    }
+    (*starts, *rows) = (new_starts, new_rows);
+}
+
 /// Columns in chains, one chain for every column.
 #[derive(Clone, Debug, Default)]
 struct Chains {
@@ -160,7 +242,6 @@ impl Chains {
 pub struct Factor {
     diagonal: Vec<Block>,
     below: Vec<Block>,
-    work: Vec<Block>,
     unknown: Vec<DVec3>,
 }
 
@@ -168,9 +249,7 @@ impl Factor {
     /// Factors the matrix with these blocks, `upper` in the order of the layout's pattern; says whether it has a factor.
     pub fn find(&mut self, layout: &Layout, diagonal: &[DMat3], upper: &[DMat3]) -> bool {
         let count = layout.place.len();
-        for (blocks, length) in
-            [(&mut self.diagonal, count), (&mut self.work, count), (&mut self.below, layout.rows.len())]
-        {
+        for (blocks, length) in [(&mut self.diagonal, count), (&mut self.below, layout.rows.len())] {
             blocks.clear();
             blocks.resize(length, Block::default());
         }
@@ -184,54 +263,25 @@ impl Factor {
                 self.below[layout.slots[at] as usize] = wide(block);
             }
         }
-        dispatch!(Level::new(), simd => self.eliminate(simd, layout))
+        self.eliminate(layout)
     }
 
-    #[inline(always)]
-    fn eliminate<S: Simd>(&mut self, simd: S, layout: &Layout) -> bool {
+    fn eliminate(&mut self, layout: &Layout) -> bool {
         let count = self.diagonal.len();
-        // Each column waits in the chain of the next row in which it has a block.
-        let (mut waiting, mut reached) = (Chains::new(count), layout.starts.clone());
-        for column in 0..count {
-            let range = layout.column(column);
-            for (&row, block) in layout.rows[range.clone()].iter().zip(&self.below[range.clone()]) {
-                self.work[row as usize] = *block;
-            }
-            let mut own = loaded(simd, &self.diagonal[column]);
-            let mut left = waiting.first[column];
-            while left != NONE {
-                let following = waiting.next[left as usize];
-                let (at, end) = (reached[left as usize] as usize, layout.starts[left as usize + 1] as usize);
-                let taken = &self.below[at];
-                let factors = [spread(simd, taken, 0), spread(simd, taken, 1), spread(simd, taken, 2)];
-                own = less(simd, own, taken, &factors);
-                for (&row, block) in layout.rows[at + 1..end].iter().zip(&self.below[at + 1..end]) {
-                    let work = &mut self.work[row as usize];
-                    *work = stored(less(simd, loaded(simd, work), block, &factors));
-                }
-                reached[left as usize] = at as u32 + 1;
-                if at + 1 < end {
-                    waiting.push(layout.rows[at + 1], left);
-                }
-                left = following;
-            }
-            let Some(root) = root(&stored(own)) else { return false };
-            self.diagonal[column] = root;
-            let inverse = |axis: usize| f64x4::splat(simd, 1.0 / root[axis][axis]);
-            let (x, y, z) = (inverse(0), inverse(1), inverse(2));
-            let (xy, xz, yz) = (root[0][1], root[0][2], root[1][2]);
-            let (xy, xz, yz) = (f64x4::splat(simd, xy), f64x4::splat(simd, xz), f64x4::splat(simd, yz));
-            for (&row, block) in layout.rows[range.clone()].iter().zip(&mut self.below[range.clone()]) {
-                let [a, b, c] = loaded(simd, &self.work[row as usize]);
-                let a = a * x;
-                let b = (b - a * xy) * y;
-                *block = stored([a, b, (c - a * xz - b * yz) * z]);
-            }
-            if let Some(&first) = layout.rows[range].first() {
-                waiting.push(first, column as u32);
-            }
+        let [second, rest] = layout.ends_of_parts;
+        if rest == 0 {
+            return Elimination::new(layout).run(0..count, &mut self.diagonal, &mut self.below);
         }
-        true
+        let [below_of_second, below_of_rest] = [second, rest].map(|column| layout.starts[column] as usize);
+        let (diagonals, belows) = (&mut self.diagonal[..rest], &mut self.below[..below_of_rest]);
+        let (diagonals, belows) = (diagonals.split_at_mut(second), belows.split_at_mut(below_of_second));
+        let (mut one, mut other) = (Elimination::new(layout), Elimination::new(layout));
+        let (is_found, is_found_too) = rayon::join(
+            || one.run(0..second, diagonals.0, belows.0),
+            || other.run(second..rest, diagonals.1, belows.1),
+        );
+        one.take_over(other, second..rest);
+        is_found && is_found_too && one.run(rest..count, &mut self.diagonal, &mut self.below)
     }
 
     /// Solves with the factor: `values` goes in as the right-hand side and comes out as the solution.
@@ -268,6 +318,97 @@ impl Factor {
         for (&place, value) in layout.place.iter().zip(values) {
             *value = unknown[place as usize];
         }
+    }
+}
+
+/// What columns to the left still have to take from those to the right.
+struct Elimination<'a> {
+    layout: &'a Layout,
+    /// Each column waits in the chain of the next row in which it has a block.
+    waiting: Chains,
+    /// That block, for every column.
+    reached: Vec<u32>,
+    /// Blocks of the column at hand, by row.
+    work: Vec<Block>,
+}
+
+impl<'a> Elimination<'a> {
+    fn new(layout: &'a Layout) -> Self {
+        let count = layout.place.len();
+        let (waiting, reached) = (Chains::new(count), layout.starts.clone());
+        Self { layout, waiting, reached, work: vec![Block::default(); count] }
+    }
+
+    /// Takes over what columns of another part have left to do.
+    fn take_over(&mut self, other: Self, columns: Range<usize>) {
+        for column in columns {
+            self.reached[column] = other.reached[column];
+            if let Some(&row) = self.layout.rows[self.layout.column(column)]
+                .get((other.reached[column] - self.layout.starts[column]) as usize)
+            {
+                self.waiting.push(row, column as u32);
+            }
+        }
+    }
+
+    /// Factors some columns. The blocks are those of these columns alone, or of all.
+    fn run(&mut self, columns: Range<usize>, diagonal: &mut [Block], below: &mut [Block]) -> bool {
+        dispatch!(Level::new(), simd => self.run_with(simd, columns, diagonal, below))
+    }
+
+    #[inline(always)]
+    fn run_with<S: Simd>(
+        &mut self,
+        simd: S,
+        columns: Range<usize>,
+        diagonal: &mut [Block],
+        below: &mut [Block],
+    ) -> bool {
+        let Self { layout, waiting, reached, work } = self;
+        let is_all = diagonal.len() == layout.place.len();
+        let first = if is_all { 0 } else { columns.start };
+        let base = layout.starts[first] as usize;
+        for column in columns {
+            let range = layout.column(column);
+            let rows = &layout.rows[range.clone()];
+            for (&row, block) in rows.iter().zip(&below[range.start - base..]) {
+                work[row as usize] = *block;
+            }
+            let mut own = loaded(simd, &diagonal[column - first]);
+            let mut left = waiting.first[column];
+            while left != NONE {
+                let following = waiting.next[left as usize];
+                let (at, end) = (reached[left as usize] as usize, layout.starts[left as usize + 1] as usize);
+                let taken = &below[at - base];
+                let factors = [spread(simd, taken, 0), spread(simd, taken, 1), spread(simd, taken, 2)];
+                own = less(simd, own, taken, &factors);
+                for (&row, block) in layout.rows[at + 1..end].iter().zip(&below[at + 1 - base..end - base]) {
+                    let work = &mut work[row as usize];
+                    *work = stored(less(simd, loaded(simd, work), block, &factors));
+                }
+                reached[left as usize] = at as u32 + 1;
+                if at + 1 < end {
+                    waiting.push(layout.rows[at + 1], left);
+                }
+                left = following;
+            }
+            let Some(root) = root(&stored(own)) else { return false };
+            diagonal[column - first] = root;
+            let inverse = |axis: usize| f64x4::splat(simd, 1.0 / root[axis][axis]);
+            let (x, y, z) = (inverse(0), inverse(1), inverse(2));
+            let (xy, xz, yz) = (root[0][1], root[0][2], root[1][2]);
+            let (xy, xz, yz) = (f64x4::splat(simd, xy), f64x4::splat(simd, xz), f64x4::splat(simd, yz));
+            for (&row, block) in rows.iter().zip(&mut below[range.start - base..]) {
+                let [a, b, c] = loaded(simd, &work[row as usize]);
+                let a = a * x;
+                let b = (b - a * xy) * y;
+                *block = stored([a, b, (c - a * xz - b * yz) * z]);
+            }
+            if let Some(&next) = rows.first() {
+                waiting.push(next, column as u32);
+            }
+        }
+        true
     }
 }
 
@@ -377,6 +518,35 @@ mod tests {
             factor.solve(&layout, &mut values);
             prop_assert!(values.iter().zip(&wanted).all(|(found, wanted)| (*found - *wanted).length() < 1e-9));
         }
+    }
+
+    #[test]
+    fn a_sheet_is_factored_in_two_parts() {
+        let (wide, high) = (30, 40);
+        let beside =
+            |at: usize| [(at % wide + 1 < wide).then_some(at + 1), (at + wide < wide * high).then_some(at + wide)];
+        let joined: Vec<_> = (0..wide * high)
+            .flat_map(|at| {
+                beside(at)
+                    .into_iter()
+                    .flatten()
+                    .map(move |to| (at, to, [0.5, 0.1, -0.3, 0.2, 0.7, 0.0, 0.4, 0.1, -0.6]))
+            })
+            .collect();
+        let (pattern, diagonal, upper) = matrix(wide * high, &joined);
+        let layout = Layout::new(&pattern).unwrap();
+        let [second, rest] = layout.ends_of_parts;
+        assert!(second > 100 && rest > second + 100 && rest < wide * high, "{second} {rest}");
+        let leaves_part = |column: usize, end: usize| {
+            layout.rows[layout.column(column)].iter().any(|&row| (row as usize) < rest && row as usize >= end)
+        };
+        assert!((0..second).all(|column| !leaves_part(column, second)), "the first part acts on the second");
+        let wanted: Vec<DVec3> = (0..wide * high).map(|row| DVec3::new(1.0, row as f64, -2.0)).collect();
+        let mut values = product(&pattern, &diagonal, &upper, &wanted);
+        let mut factor = Factor::default();
+        assert!(factor.find(&layout, &diagonal, &upper));
+        factor.solve(&layout, &mut values);
+        assert!(values.iter().zip(&wanted).all(|(found, wanted)| (*found - *wanted).length() < 1e-9));
     }
 
     #[test]

@@ -62,6 +62,9 @@ struct Entry {
     vector: DVec3,
 }
 
+/// All pairs of the four rows of a tie.
+pub const PAIRS_OF_TIE: [[usize; 2]; 6] = [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]];
+
 /// Fewer ties than this are not worth another thread.
 const TIES_PER_TASK: usize = 2048;
 
@@ -124,14 +127,12 @@ impl Ties {
         self.of_row(row).iter().fold(DVec3::ZERO, |sum, entry| sum + entry.vector * self.sums[entry.tie as usize])
     }
 
-    /// What they add right of the diagonal: for every two rows of every tie, the smaller one first, a block.
-    pub fn products(&self) -> impl Iterator<Item = ([u32; 2], DMat3)> + '_ {
-        const PAIRS: [[usize; 2]; 6] = [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]];
-        self.ties.iter().flat_map(|tie| PAIRS.map(|pair| (tie, pair))).filter_map(|(tie, [i, j])| {
+    /// What they add right of the diagonal: for every tie and each of [`PAIRS_OF_TIE`] the block at the smaller row and the larger.
+    pub fn products(&self) -> impl Iterator<Item = DMat3> + '_ {
+        self.ties.iter().flat_map(|tie| PAIRS_OF_TIE.map(|pair| (tie, pair))).map(|(tie, [i, j])| {
             let [row, column] = if tie.rows[i] < tie.rows[j] { [i, j] } else { [j, i] };
             let (left, right) = (tie.vectors[row], tie.vectors[column]);
-            let block = DMat3::from_cols(left * right.x, left * right.y, left * right.z);
-            (tie.rows[row] != tie.rows[column]).then_some(([tie.rows[row], tie.rows[column]], block))
+            DMat3::from_cols(left * right.x, left * right.y, left * right.z)
         })
     }
 

@@ -1,8 +1,8 @@
 //! A sparse Cholesky factorisation of the implicit system, as an alternative to conjugate gradients.
 //!
 //! Constrained directions are projected out: with `S` the filter of every vertex, `S A S + (I - S)` is factored and
-//! solved for the change from the start, so that constrained parts keep their values. The layout of the
-//! factor ([`super::block_cholesky`]) is found again only when other rows act on each other: where layers press on others than before.
+//! solved for the change from the start, so that constrained parts keep their values. The plan of the
+//! factor ([`super::block_cholesky`]) is made again only when other rows act on each other: where layers press on others than before.
 //!
 //! Guarantees: the same bits on any number of threads, for it works on one; a matrix without a factor is told.
 //! Does not: save memory. The factor of a sheet of 10,000 vertices takes some 100 MB, and grows a little faster than the sheet.
@@ -11,6 +11,7 @@
 use super::block_cholesky::{Factor, Layout, UpperPattern};
 use super::block_matrix::BlockMatrix;
 use super::conjugate_gradients::{Freedom, Solve};
+use super::cushion::{Cushion, PAIRS_OF_TIE};
 use super::pattern::Pattern;
 use crate::geometry::{DMat3, DVec3};
 use std::sync::Arc;
@@ -18,65 +19,108 @@ use std::sync::Arc;
 /// What is kept from solve to solve.
 #[derive(Clone, Debug, Default)]
 pub struct DirectMemory {
-    layout: Option<Arc<Layout>>,
-    blocks: Blocks,
+    plan: Option<Arc<Plan>>,
+    values: Vec<DMat3>,
     factor: Factor,
     image: Vec<DVec3>,
     unknown: Vec<DVec3>,
 }
 
-/// The blocks right of the diagonal: those of the pattern, and where ties join other rows, theirs.
-#[derive(Clone, Debug, Default)]
-struct Blocks {
-    pattern: UpperPattern,
-    values: Vec<DMat3>,
+/// Where the blocks of a matrix go, those that ties add among them.
+#[derive(Debug)]
+struct Plan {
+    /// What it was made for.
+    tied: Vec<[u32; 4]>,
+    row_starts: Vec<u32>,
+    columns: Vec<u32>,
+    /// All blocks right of the diagonal.
+    blocks: UpperPattern,
+    /// For every block of the pattern, its number among all.
+    own_at: Vec<u32>,
+    /// For every two rows of every tie, the number of their block, or `NO_BLOCK` where they are one row.
+    tie_at: Vec<u32>,
+    layout: Layout,
 }
 
-impl Blocks {
-    /// Gathers them, row by row.
-    fn gather(&mut self, matrix: &BlockMatrix, pattern: &Pattern) {
-        let mut tied: Vec<([u32; 2], DMat3)> = matrix.ties.products().collect();
-        tied.sort_by_key(|tie| tie.0);
-        let mut tied = tied.into_iter().peekable();
-        let UpperPattern { row_starts, columns } = &mut self.pattern;
-        row_starts.clear();
-        row_starts.push(0);
-        columns.clear();
-        self.values.clear();
+const NO_BLOCK: u32 = u32::MAX;
+
+impl Plan {
+    fn is_for(&self, pattern: &Pattern, tied: &[[u32; 4]]) -> bool {
+        self.tied == tied && self.columns == pattern.columns && self.row_starts == pattern.row_starts
+    }
+
+    fn new(pattern: &Pattern, tied: Vec<[u32; 4]>) -> Option<Self> {
+        let joined =
+            || tied.iter().flat_map(|rows| PAIRS_OF_TIE.map(|[i, j]| [rows[i].min(rows[j]), rows[i].max(rows[j])]));
+        let mut added: Vec<[u32; 2]> = joined().filter(|[row, column]| row != column).collect();
+        added.sort_unstable();
+        added.dedup();
+        let mut added = added.into_iter().peekable();
+        let mut blocks = UpperPattern { row_starts: vec![0], columns: Vec::new() };
+        let mut own_at = Vec::with_capacity(pattern.columns.len());
         for row in 0..pattern.row_count() as u32 {
-            let own = pattern.row_starts[row as usize] as usize..pattern.row_starts[row as usize + 1] as usize;
-            let mut own = own.map(|at| (pattern.columns[at], matrix.upper[at])).peekable();
-            loop {
-                let next_tied = tied.peek().filter(|tie| tie.0[0] == row).map(|tie| tie.0[1]);
-                let next_own = own.peek().map(|block| block.0);
-                let Some(column) = next_own.into_iter().chain(next_tied).min() else { break };
-                let mut value = own.next_if(|block| block.0 == column).map_or(DMat3::ZERO, |block| block.1);
-                while let Some((_, product)) = tied.next_if(|tie| tie.0 == [row, column]) {
-                    value += product;
+            let range = pattern.row_starts[row as usize] as usize..pattern.row_starts[row as usize + 1] as usize;
+            for &column in &pattern.columns[range] {
+                while let Some([_, new]) = added.next_if(|pair| *pair < [row, column]) {
+                    blocks.columns.push(new as usize);
                 }
-                columns.push(column as usize);
-                self.values.push(value);
+                added.next_if_eq(&[row, column]);
+                own_at.push(blocks.columns.len() as u32);
+                blocks.columns.push(column as usize);
             }
-            row_starts.push(columns.len());
+            while let Some([_, new]) = added.next_if(|pair| pair[0] == row) {
+                blocks.columns.push(new as usize);
+            }
+            blocks.row_starts.push(blocks.columns.len());
         }
+        let find = |[row, column]: [u32; 2]| {
+            let range = blocks.of(row as usize);
+            let found = blocks.columns[range.clone()].binary_search(&(column as usize));
+            found.map_or(NO_BLOCK, |at| (range.start + at) as u32)
+        };
+        let tie_at = joined().map(find).collect();
+        let layout = Layout::new(&blocks)?;
+        let (row_starts, columns) = (pattern.row_starts.clone(), pattern.columns.clone());
+        Some(Self { tied, row_starts, columns, blocks, own_at, tie_at, layout })
     }
 
-    /// Leaves of every block what acts between free directions.
-    fn project(&mut self, filters: &[DMat3], freedom: &[Freedom]) {
+    /// Adds up all blocks right of the diagonal, and leaves of them what acts between free directions.
+    fn gather(&self, matrix: &BlockMatrix, (freedom, filters): (&[Freedom], &[DMat3]), values: &mut Vec<DMat3>) {
+        values.clear();
+        values.resize(self.blocks.columns.len(), DMat3::ZERO);
+        for (&at, block) in self.own_at.iter().zip(&matrix.upper) {
+            values[at as usize] = *block;
+        }
+        for (&at, product) in self.tie_at.iter().zip(matrix.ties.products()) {
+            if at != NO_BLOCK {
+                values[at as usize] += product;
+            }
+        }
         let is_free = |row: usize| freedom[row] == Freedom::Free;
-        for (row, own) in filters.iter().enumerate() {
-            for at in self.pattern.of(row) {
-                let column = self.pattern.columns[at];
+        for row in 0..filters.len() {
+            for at in self.blocks.of(row) {
+                let column = self.blocks.columns[at];
                 if !(is_free(row) && is_free(column)) {
-                    self.values[at] = *own * self.values[at] * filters[column];
+                    values[at] = filters[row] * values[at] * filters[column];
                 }
             }
         }
     }
 }
 
-/// Solves `matrix x = right` in the free directions; `x` holds the wanted values in the others. `None` where the matrix has no factor,
-/// and `x` is as it was.
+impl DirectMemory {
+    /// Makes ready for systems with such cushions; it may run beside the gathering of the matrix.
+    pub fn prepare(&mut self, pattern: &Pattern, cushions: &[Cushion]) {
+        let rows = |cushion: &Cushion| cushion.stencil.vertices.map(|vertex| pattern.row(vertex) as u32);
+        let tied: Vec<[u32; 4]> = cushions.iter().map(rows).collect();
+        if self.plan.as_ref().is_none_or(|plan| !plan.is_for(pattern, &tied)) {
+            self.plan = Plan::new(pattern, tied).map(Arc::new);
+        }
+    }
+}
+
+/// Solves `matrix x = right` in the free directions, after [`DirectMemory::prepare`]; `x` holds the wanted values in the others. `None`
+/// where the matrix has no factor, and `x` is as it was.
 pub fn solve(
     matrix: &mut BlockMatrix,
     pattern: &Pattern,
@@ -85,17 +129,13 @@ pub fn solve(
     x: &mut [DVec3],
     memory: &mut DirectMemory,
 ) -> Option<Solve> {
-    let DirectMemory { layout, blocks, factor, image, unknown } = memory;
-    blocks.gather(matrix, pattern);
-    if layout.as_ref().is_none_or(|known| !known.is_of(&blocks.pattern)) {
-        *layout = Layout::new(&blocks.pattern).map(Arc::new);
-    }
-    let layout = layout.as_deref()?;
+    let DirectMemory { plan, values, factor, image, unknown } = memory;
+    let plan = plan.as_deref()?;
     let filters: Vec<DMat3> = freedom.iter().map(|freedom| filter_matrix(*freedom)).collect();
-    blocks.project(&filters, freedom);
+    plan.gather(matrix, (freedom, &filters), values);
     let projected = |(row, own): (usize, &DMat3)| *own * matrix.whole_diagonal(row) * *own + (DMat3::IDENTITY - *own);
     let diagonal: Vec<DMat3> = filters.iter().enumerate().map(projected).collect();
-    if !factor.find(layout, &diagonal, &blocks.values) {
+    if !factor.find(&plan.layout, &diagonal, values) {
         return None;
     }
     image.clear();
@@ -104,7 +144,7 @@ pub fn solve(
     let scale: f64 = freedom.iter().zip(right).map(|(freedom, right)| freedom.filter(*right).length_squared()).sum();
     unknown.clear();
     unknown.extend((0..x.len()).map(|row| freedom[row].filter(right[row] - image[row])));
-    factor.solve(layout, unknown);
+    factor.solve(&plan.layout, unknown);
     if unknown.iter().any(|value| !value.is_finite()) {
         return None;
     }
@@ -144,6 +184,7 @@ mod tests {
         let rounds = [vec![tie([40, 41, 120, 121]), tie([60, 61, 62, 75])], vec![tie([40, 41, 90, 91])], Vec::new()];
         for cushions in rounds {
             matrix.ties.set(&cushions, &pattern, 0.01);
+            memory.prepare(&pattern, &cushions);
             let mut start = vec![DVec3::ZERO; count];
             start[0] = DVec3::new(0.1, 0.2, 0.3);
             let mut factored = start.clone();

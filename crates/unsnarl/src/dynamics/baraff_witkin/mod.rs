@@ -96,11 +96,19 @@ pub fn propose(start: &Start, guidance: &Guidance, settings: &DynamicsSettings, 
     let mut report = DynamicsReport::default();
     let rounds = settings.newton.max(1);
     for round in 0..rounds {
-        if guidance.guess.is_empty() || rounds > 1 {
-            let weights = StepWeights::of(base.reach);
-            evaluate_elements(start, &positions, &velocities, weights, memory);
-        }
-        assemble(&loads, &base, &positions, &velocities, memory);
+        let mut direct = std::mem::take(&mut memory.direct);
+        let prepare = || {
+            if settings.solver == LinearSolver::Direct {
+                direct.prepare(pattern, &guidance.cushions);
+            }
+        };
+        rayon::join(prepare, || {
+            if guidance.guess.is_empty() || rounds > 1 {
+                evaluate_elements(start, &positions, &velocities, StepWeights::of(base.reach), memory);
+            }
+            assemble(&loads, &base, &positions, &velocities, memory);
+        });
+        memory.direct = direct;
         let system = (&mut memory.matrix, memory.right.as_mut_slice());
         add_supports(&guidance.supports, pattern, &positions, base.reach, system);
         add_pushes(&guidance.cushions, pattern, &positions, base.reach, &mut memory.right);
