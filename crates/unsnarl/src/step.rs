@@ -7,13 +7,14 @@ use crate::bodies::{self, Moved, Obstacle, Press};
 use crate::contact::{self, CollisionMethod, ContactReport, LayerMethod, Nearby, Part, Proposal, Purpose, Resolved};
 use crate::dynamics::{self, Cushion, Guidance, Hold, Start, Support};
 use crate::geometry::ccd::Motion;
-use crate::geometry::{DVec3, Topology, VertexId};
+use crate::geometry::{DVec3, VertexId};
 use crate::model::Model;
 use crate::report::StepReport;
 use crate::rest_shape::principal_stretches;
 use crate::settings::{ClothModel, Flypaper, LinearSolver, Settings};
 use crate::simulation::World;
 use crate::state::State;
+use crate::untangle::calming::{Calm, Surroundings};
 use crate::untangle::esef::Pull;
 use crate::untangle::pinch::{self, Covered, PinchRules};
 use crate::untangle::shortening::{self, Shortening};
@@ -120,6 +121,14 @@ pub fn step(
     let start = Start { model, state, environment: &world.environment, step: length };
     let topology = world.contact.mesh().topology();
     let rules = PinchRules::new(&remedy.rules, topology, state.positions.len(), &held, covered);
+    let around = Surroundings {
+        topology: &model.topology,
+        positions: &state.positions,
+        sizes: &world.sizes,
+        bodies: world.body_meshes.topology(),
+        surfaces: [&surfaces[0], &surfaces[1]],
+        step: length,
+    };
     let trial = Trial {
         world,
         solids: &solids,
@@ -127,7 +136,8 @@ pub fn step(
         start,
         guidance: &guidance,
         rules: &rules,
-        is_led: led(world.assembly.topology(), &whole, &remedy, state),
+        is_led: led(&whole, &remedy, state),
+        calm: Calm::around(&held, &around, settings.untangle.pinch.calm_speed),
         settings,
     };
     let Outcome { proposed, contacts, collision } = trial.run(workspace, observe);
@@ -165,9 +175,11 @@ struct Trial<'a> {
     guidance: &'a Guidance,
     /// Which pairs are treated differently: around pinched vertices, and as the remedy says.
     rules: &'a PinchRules<'a>,
-    /// Which vertices of cloth cross something or are being untangled: they may be on the wrong side of a body, so bodies do not
-    /// support them. All others hang and lie as always.
+    /// Which vertices of cloth are being untangled: they may be on the wrong side of a body, so bodies do not support them. All
+    /// others hang and lie as always, outside corners of triangles that cross a body among them.
     is_led: Vec<bool>,
+    /// How far cloth beside a pinch may go.
+    calm: Calm,
     settings: &'a Settings,
 }
 
@@ -189,6 +201,7 @@ impl Trial<'_> {
         observe(Stage::Contact(Part::Repulsion));
         let guidance = near.guided(self.guidance);
         let mut proposed = dynamics::propose(&self.start, &guidance, settings, &mut workspace.dynamics);
+        self.calm.limit(&state.positions, step, &mut proposed.positions, &mut proposed.velocities);
         let presses = bodies::presses(self.solids, model, self.guidance, &state.positions, &proposed.positions, step);
         let holds: Vec<(VertexId, Hold)> = presses.iter().map(Press::hold).collect();
         if near.drop_pulling(&proposed.positions, settings.solver) || !holds.is_empty() {
@@ -285,7 +298,9 @@ impl Trial<'_> {
         guidance.supports.extend(supports);
         guidance.guess.clone_from(&proposed.velocities);
         let before = proposed.report;
+        let Start { state, step, .. } = self.start;
         *proposed = dynamics::propose(&self.start, &guidance, &self.settings.dynamics, &mut workspace.dynamics);
+        self.calm.limit(&state.positions, step, &mut proposed.positions, &mut proposed.velocities);
         proposed.report.join(before);
     }
 
@@ -367,16 +382,14 @@ fn tangle(world: &World, positions: &[DVec3], settings: &Settings, memory: &mut 
     if wanted { memory.at(&world.assembly, positions) } else { Arc::default() }
 }
 
-/// Which vertices of cloth cross something or are being untangled; nothing where there are none.
-fn led(topology: &Topology, tangle: &Tangle, remedy: &Remedy, state: &State) -> Vec<bool> {
+/// Which vertices of cloth are being untangled: what is red, pulled or wished to go elsewhere; nothing where there are none.
+fn led(tangle: &Tangle, remedy: &Remedy, state: &State) -> Vec<bool> {
     if tangle.is_empty() && state.pulls.is_empty() {
         return Vec::new();
     }
     let mut is_led = vec![false; state.positions.len()];
-    let crossing = tangle.contours.iter().flat_map(|tangled| tangled.contour.segments.iter().flatten());
-    let corners = crossing.flat_map(|&triangle| topology.triangle(triangle));
     let pulled = state.pulls.iter().flat_map(|pull| pull.subjects.iter().copied());
-    for vertex in corners.chain(tangle.colours.red_vertices.iter().copied()).chain(pulled) {
+    for vertex in tangle.colours.red_vertices.iter().copied().chain(pulled) {
         if let Some(is_led) = is_led.get_mut(vertex.index()) {
             *is_led = true;
         }
@@ -500,7 +513,7 @@ mod tests {
 
     /// A tangle in one place may not take the support of bodies from cloth in another: the whole garment would flutter.
     #[test]
-    fn only_what_crosses_is_led() {
+    fn only_what_is_untangled_is_led() {
         let triangle =
             |x: f64, tilt: f64| [DVec3::new(x, 0.0, 0.0), DVec3::new(x + 1.0, 0.0, 0.1), DVec3::new(x, 1.0, tilt)];
         let mut through = triangle(0.0, 0.0).map(|corner| corner + DVec3::new(0.2, 0.2, -0.5));
@@ -511,8 +524,14 @@ mod tests {
         let tangle = analysis::analyze(&assembly, &mesh.positions, &mut analysis::Workspace::default());
         assert!(!tangle.is_empty());
         let (_, state) = Model::build(&[Cloth::new("cloth", mesh)]).unwrap();
-        let is_led = led(assembly.topology(), &tangle, &Remedy::default(), &state);
-        assert_eq!(is_led, [[true; 6].as_slice(), &[false; 3]].concat());
-        assert!(led(assembly.topology(), &Tangle::default(), &Remedy::default(), &state).is_empty());
+        let red = |vertex: usize| tangle.colours.red_vertices.contains(&VertexId::new(vertex));
+        let wanted = 4;
+        let mut remedy = Remedy::default();
+        remedy.guidance.stiffness = (0..9).map(|vertex| if vertex == wanted { 1.0 } else { 0.0 }).collect();
+        let expected: Vec<bool> = (0..9).map(|vertex| red(vertex) || vertex == wanted).collect();
+        assert_eq!(led(&tangle, &remedy, &state), expected);
+        // Corners of triangles that cross are not led for that alone.
+        assert!(expected[..6].contains(&false) && !expected[6..].contains(&true));
+        assert!(led(&Tangle::default(), &Remedy::default(), &state).is_empty());
     }
 }

@@ -2,6 +2,7 @@
 
 pub mod body_push;
 pub mod body_surface;
+pub mod calming;
 pub mod contour_gradient;
 mod convex;
 mod crossing_groups;

@@ -39,11 +39,14 @@ pub struct PinchSettings {
     pub depth: f64,
     /// Two surfaces face each other when the cosine between their normals is below this.
     pub facing: f64,
+    /// How much faster than the body next to it cloth beside a pinch may go, m/s. Smaller: calmer; cloth that was strained takes longer to
+    /// find its place.
+    pub calm_speed: f64,
 }
 
 impl Default for PinchSettings {
     fn default() -> Self {
-        Self { reach: 0.003, depth: 0.15, facing: -0.2 }
+        Self { reach: 0.003, depth: 0.15, facing: -0.2, calm_speed: 0.05 }
     }
 }
 
