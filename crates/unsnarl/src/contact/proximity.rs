@@ -71,19 +71,35 @@ pub fn find_proximities(input: &ContactInput, workspace: &mut Workspace) -> Vec<
     let thickest =
         input.thickness.iter().fold(input.rules.largest_separation(), |most, &thickness| most.max(thickness));
     let tree = workspace.fitted(input.mesh, motion, 0.5 * thickest);
-    let mut found = input.free_pairs(tree, |pair, out| out.extend(proximity(input, pair)));
+    let mut found = input.free_pairs(tree, |pair, out| out.extend(proximity(input, pair, thickest)));
     found.sort_unstable_by_key(|proximity| proximity.pair);
     found
 }
 
-fn proximity(input: &ContactInput, pair: ElementPair) -> Option<Proximity> {
+/// Whether the direction between the middles of two elements proves them farther apart than `reach`.
+fn are_far(first: &[DVec3], second: &[DVec3], reach: f64) -> bool {
+    let middle = |points: &[DVec3]| points.iter().copied().sum::<DVec3>() / points.len() as f64;
+    let across = middle(first) - middle(second);
+    let lowest = first.iter().map(|point| across.dot(*point)).fold(f64::INFINITY, f64::min);
+    let highest = second.iter().map(|point| across.dot(*point)).fold(f64::NEG_INFINITY, f64::max);
+    lowest - highest > reach * across.length() * (1.0 + 1e-9)
+}
+
+fn proximity(input: &ContactInput, pair: ElementPair, thickest: f64) -> Option<Proximity> {
     let vertices = pair.vertices(input.mesh.topology());
     let points = vertices.map(|vertex| input.start[vertex.index()]);
-    let (stencil, offset, first_count) = match pair {
+    let first_count = match pair {
+        ElementPair::VertexTriangle(..) => 1,
+        ElementPair::EdgeEdge(..) => 2,
+    };
+    if are_far(&points[..first_count], &points[first_count..], thickest) {
+        return None;
+    }
+    let (stencil, offset) = match pair {
         ElementPair::VertexTriangle(..) => {
             let closest = ccd::vertex_triangle_gap(points);
             let [vertex, corners @ ..] = vertices;
-            (Stencil::vertex_triangle(vertex, corners, closest.weights), closest.offset, 1)
+            (Stencil::vertex_triangle(vertex, corners, closest.weights), closest.offset)
         }
         ElementPair::EdgeEdge(..) => {
             let closest = ccd::edge_edge_gap(points);
@@ -91,9 +107,13 @@ fn proximity(input: &ContactInput, pair: ElementPair) -> Option<Proximity> {
                 return None;
             }
             let [a, b, c, d] = vertices;
-            (Stencil::edge_edge([a, b], [c, d], closest.along), closest.offset, 2)
+            (Stencil::edge_edge([a, b], [c, d], closest.along), closest.offset)
         }
     };
+    let distance = offset.length();
+    if distance >= thickest {
+        return None;
+    }
     let (first, second) = vertices.split_at(first_count);
     let full = side_mean(&stencil, input.thickness);
     let thickness = match input.rules.rule(pair) {
@@ -101,7 +121,6 @@ fn proximity(input: &ContactInput, pair: ElementPair) -> Option<Proximity> {
         Rule::Ordinary => input.mesh.thickness_between(first, second, full),
         Rule::Separation(separation) => input.mesh.thickness_between(first, second, full.max(separation)),
     };
-    let distance = offset.length();
     if distance >= thickness {
         return None;
     }

@@ -26,15 +26,15 @@ const NONE: u32 = u32::MAX;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct UpperPattern {
     /// Where each row begins in `columns`, and the end.
-    pub row_starts: Vec<usize>,
+    pub row_starts: Vec<u32>,
     /// Columns.
-    pub columns: Vec<usize>,
+    pub columns: Vec<u32>,
 }
 
 impl UpperPattern {
     /// Where a row's blocks are.
     pub fn of(&self, row: usize) -> Range<usize> {
-        self.row_starts[row]..self.row_starts[row + 1]
+        self.row_starts[row] as usize..self.row_starts[row + 1] as usize
     }
 
     /// Rows.
@@ -63,19 +63,23 @@ impl Layout {
     /// For a pattern; `None` where there is no memory for the search of an order.
     pub fn new(pattern: &UpperPattern) -> Option<Self> {
         let mut place = order(pattern)?;
-        let (mut starts, mut rows) = columns(pattern, &place);
+        let mut of_matrix = ByColumn::new(pattern, &place);
+        let (mut starts, mut rows) = columns(&of_matrix);
         let (parts, ends_of_parts) = two_parts(&starts, &rows);
         if ends_of_parts != [0, 0] {
             regroup(&parts, &mut place, &mut starts, &mut rows);
+            of_matrix = ByColumn::new(pattern, &place);
         }
-        let slot = |row: usize, column: usize| {
-            let [first, second] = in_order(&place, row, column);
-            let (begin, end) = (starts[first as usize] as usize, starts[first as usize + 1] as usize);
-            (begin + rows[begin..end].partition_point(|&below| below < second)) as u32
-        };
-        let blocks =
-            (0..pattern.row_count()).flat_map(|row| pattern.columns[pattern.of(row)].iter().map(move |&to| (row, to)));
-        let slots = blocks.map(|(row, column)| slot(row, column)).collect();
+        let mut slots = vec![0; pattern.columns.len()];
+        let mut slot_of_row = vec![0; place.len()];
+        for column in 0..place.len() {
+            for at in starts[column]..starts[column + 1] {
+                slot_of_row[rows[at as usize] as usize] = at;
+            }
+            for &(row, block) in of_matrix.column(column) {
+                slots[block as usize] = slot_of_row[row as usize];
+            }
+        }
         Some(Self { pattern: pattern.clone(), place, starts, rows, slots, ends_of_parts })
     }
 
@@ -84,10 +88,36 @@ impl Layout {
     }
 }
 
-/// The places of two rows, the one that goes first first.
-fn in_order(place: &[u32], row: usize, column: usize) -> [u32; 2] {
-    let (a, b) = (place[row], place[column]);
-    [a.min(b), a.max(b)]
+/// The blocks of a matrix below the diagonal, by column of the order of elimination.
+struct ByColumn {
+    starts: Vec<u32>,
+    /// The place of the row, and the number of the block in the pattern.
+    blocks: Vec<(u32, u32)>,
+}
+
+impl ByColumn {
+    fn new(pattern: &UpperPattern, place: &[u32]) -> Self {
+        let pairs = || {
+            (0..place.len()).flat_map(|row| pattern.of(row).map(move |at| (row, at))).map(|(row, at)| {
+                let (a, b) = (place[row], place[pattern.columns[at] as usize]);
+                (a.min(b) as usize, a.max(b), at as u32)
+            })
+        };
+        let mut starts = vec![0_u32; place.len() + 1];
+        pairs().for_each(|(column, ..)| starts[column + 1] += 1);
+        (0..place.len()).for_each(|column| starts[column + 1] += starts[column]);
+        let mut next = starts.clone();
+        let mut blocks = vec![(0, 0); pattern.columns.len()];
+        for (column, row, at) in pairs() {
+            blocks[next[column] as usize] = (row, at);
+            next[column] += 1;
+        }
+        Self { starts, blocks }
+    }
+
+    fn column(&self, column: usize) -> &[(u32, u32)] {
+        &self.blocks[self.starts[column] as usize..self.starts[column + 1] as usize]
+    }
 }
 
 /// The place of every row in an order that keeps the factor small.
@@ -95,24 +125,17 @@ fn order(pattern: &UpperPattern) -> Option<Vec<u32>> {
     let count = pattern.row_count();
     let shape =
         SymbolicSparseColMatRef::new_checked(count, count, &pattern.row_starts, None, pattern.columns.as_slice());
-    let (mut order, mut place) = (vec![0_usize; count], vec![0_usize; count]);
-    let needed = amd::order_scratch::<usize>(count, pattern.columns.len());
+    let (mut order, mut place) = (vec![0_u32; count], vec![0_u32; count]);
+    let needed = amd::order_scratch::<u32>(count, pattern.columns.len());
     let mut buffer = MemBuffer::try_new(needed).ok()?;
     let control = amd::Control::default();
     amd::order(&mut order, &mut place, shape, control, MemStack::new(&mut buffer)).ok()?;
-    Some(place.into_iter().map(|at| at as u32).collect())
+    Some(place)
 }
 
 /// The columns of the factor: those of the matrix, and what the columns that have this one as their first below hand on.
-fn columns(pattern: &UpperPattern, place: &[u32]) -> (Vec<u32>, Vec<u32>) {
-    let count = place.len();
-    let mut of_matrix: Vec<Vec<u32>> = vec![Vec::new(); count];
-    for row in 0..count {
-        for &column in &pattern.columns[pattern.of(row)] {
-            let [first, second] = in_order(place, row, column);
-            of_matrix[first as usize].push(second);
-        }
-    }
+fn columns(of_matrix: &ByColumn) -> (Vec<u32>, Vec<u32>) {
+    let count = of_matrix.starts.len() - 1;
     let (mut starts, mut rows): (Vec<u32>, Vec<u32>) = (vec![0], Vec::new());
     let (mut marks, mut heirs) = (vec![NONE; count], Chains::new(count));
     for column in 0..count {
@@ -124,7 +147,7 @@ fn columns(pattern: &UpperPattern, place: &[u32]) -> (Vec<u32>, Vec<u32>) {
                 rows.push(row);
             }
         };
-        of_matrix[column].iter().for_each(|&row| add(row, &mut rows));
+        of_matrix.column(column).iter().for_each(|&(row, _)| add(row, &mut rows));
         let mut left = heirs.first[column];
         while left != NONE {
             for at in starts[left as usize]..starts[left as usize + 1] {
@@ -258,7 +281,7 @@ impl Factor {
         }
         for row in 0..count {
             for at in layout.pattern.of(row) {
-                let is_first = layout.place[row] < layout.place[layout.pattern.columns[at]];
+                let is_first = layout.place[row] < layout.place[layout.pattern.columns[at] as usize];
                 let block = if is_first { upper[at].transpose() } else { upper[at] };
                 self.below[layout.slots[at] as usize] = wide(block);
             }
@@ -482,12 +505,12 @@ mod tests {
         let mut upper = Vec::new();
         for row in 0..rows {
             for (_, column, block) in blocks.iter().filter(|block| block.0 == row) {
-                pattern.columns.push(*column);
+                pattern.columns.push(*column as u32);
                 upper.push(*block);
                 diagonal[row] += DMat3::IDENTITY * 3.1;
                 diagonal[*column] += DMat3::IDENTITY * 3.1;
             }
-            pattern.row_starts.push(pattern.columns.len());
+            pattern.row_starts.push(pattern.columns.len() as u32);
         }
         (pattern, diagonal, upper)
     }
@@ -496,7 +519,7 @@ mod tests {
         let mut out: Vec<DVec3> = diagonal.iter().zip(x).map(|(block, value)| *block * *value).collect();
         for row in 0..pattern.row_count() {
             for at in pattern.of(row) {
-                let column = pattern.columns[at];
+                let column = pattern.columns[at] as usize;
                 out[row] += upper[at] * x[column];
                 out[column] += upper[at].transpose() * x[row];
             }

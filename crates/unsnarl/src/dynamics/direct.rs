@@ -62,20 +62,20 @@ impl Plan {
             let range = pattern.row_starts[row as usize] as usize..pattern.row_starts[row as usize + 1] as usize;
             for &column in &pattern.columns[range] {
                 while let Some([_, new]) = added.next_if(|pair| *pair < [row, column]) {
-                    blocks.columns.push(new as usize);
+                    blocks.columns.push(new);
                 }
                 added.next_if_eq(&[row, column]);
                 own_at.push(blocks.columns.len() as u32);
-                blocks.columns.push(column as usize);
+                blocks.columns.push(column);
             }
             while let Some([_, new]) = added.next_if(|pair| pair[0] == row) {
-                blocks.columns.push(new as usize);
+                blocks.columns.push(new);
             }
-            blocks.row_starts.push(blocks.columns.len());
+            blocks.row_starts.push(blocks.columns.len() as u32);
         }
         let find = |[row, column]: [u32; 2]| {
             let range = blocks.of(row as usize);
-            let found = blocks.columns[range.clone()].binary_search(&(column as usize));
+            let found = blocks.columns[range.clone()].binary_search(&column);
             found.map_or(NO_BLOCK, |at| (range.start + at) as u32)
         };
         let tie_at = joined().map(find).collect();
@@ -99,7 +99,7 @@ impl Plan {
         let is_free = |row: usize| freedom[row] == Freedom::Free;
         for row in 0..filters.len() {
             for at in self.blocks.of(row) {
-                let column = self.blocks.columns[at];
+                let column = self.blocks.columns[at] as usize;
                 if !(is_free(row) && is_free(column)) {
                     values[at] = filters[row] * values[at] * filters[column];
                 }
