@@ -1,6 +1,7 @@
 //! Meshes that benches make themselves, so that every peer gets the same one.
 
-use unsnarl_geometry::{DMat3, DVec3, TriMesh};
+use std::f64::consts::PI;
+use unsnarl_geometry::{DMat3, DVec2, DVec3, TriMesh};
 
 /// Triangles of a grid of `columns` x `rows` cells whose vertices are numbered row by row.
 fn grid_triangles(columns: usize, rows: usize, wrap: Wrap) -> Vec<[u32; 3]> {
@@ -34,7 +35,7 @@ pub fn folded_sheet() -> TriMesh {
     const CELLS_ACROSS: usize = 250;
     const LAYERS: f64 = 40.0;
     let length = EDGE * CELLS_ALONG as f64;
-    let turn = 0.5 * EDGE * std::f64::consts::PI;
+    let turn = 0.5 * EDGE * PI;
     let straight = (length - (LAYERS - 1.0) * turn) / LAYERS;
     let place = |along: f64| {
         let layer = (along / (straight + turn)).floor().min(LAYERS - 1.0);
@@ -42,7 +43,7 @@ pub fn folded_sheet() -> TriMesh {
         let (x, z) = if rest <= straight {
             (rest, 0.0)
         } else {
-            let angle = (rest - straight) / turn * std::f64::consts::PI;
+            let angle = (rest - straight) / turn * PI;
             (straight + 0.5 * EDGE * angle.sin(), 0.5 * EDGE * (1.0 - angle.cos()))
         };
         let x = if layer % 2.0 == 0.0 { x } else { straight - x };
@@ -107,4 +108,58 @@ pub enum SkirtState {
     Clean,
     /// The front through the back in 20 places.
     Tangled,
+}
+
+/// A sheet folded to and fro along x into layers that lie within thickness, with round folds: heavy self-contact.
+pub struct Layers {
+    /// The folded sheet; layers are stacked along z.
+    pub mesh: TriMesh,
+    /// The flat sheet.
+    pub uv: Vec<DVec2>,
+}
+
+impl Layers {
+    /// Metres. Layers are 0.8 of it apart.
+    pub const THICKNESS: f64 = 1e-3;
+    const COUNT: usize = 20;
+    const RADIUS: f64 = 0.4 * Self::THICKNESS;
+    const STRAIGHT: f64 = 0.4;
+
+    /// About so many vertices.
+    pub fn new(vertices: usize) -> Self {
+        let rows = ((vertices as f64 / Self::COUNT as f64).sqrt() as usize).max(4);
+        let columns = vertices / rows;
+        let length = Self::COUNT as f64 * (Self::STRAIGHT + PI * Self::RADIUS) - PI * Self::RADIUS;
+        let (mut positions, mut uv) = (Vec::new(), Vec::new());
+        for row in 0..rows {
+            let across = 0.4 * row as f64 / (rows - 1) as f64;
+            for column in 0..columns {
+                let along = length * column as f64 / (columns - 1) as f64;
+                positions.push(Self::place(along, across));
+                uv.push(DVec2::new(along, across));
+            }
+        }
+        Self { mesh: TriMesh { positions, triangles: grid_triangles(columns - 1, rows - 1, Wrap::Open) }, uv }
+    }
+
+    fn place(along: f64, across: f64) -> DVec3 {
+        let layer_length = Self::STRAIGHT + PI * Self::RADIUS;
+        let layer = (along / layer_length) as usize;
+        let rest = along - layer as f64 * layer_length;
+        let (x, lift) = if rest <= Self::STRAIGHT {
+            (rest, 0.0)
+        } else {
+            let angle = (rest - Self::STRAIGHT) / Self::RADIUS;
+            (Self::STRAIGHT + Self::RADIUS * angle.sin(), Self::RADIUS * (1.0 - angle.cos()))
+        };
+        let x = if layer.is_multiple_of(2) { x } else { Self::STRAIGHT - x };
+        DVec3::new(x, across, 2.0 * Self::RADIUS * layer as f64 + lift)
+    }
+
+    /// A velocity that presses the layers together and stirs them.
+    pub fn stirring(point: DVec3, seed: f64) -> DVec3 {
+        let wave = |a: f64, b: f64, phase: f64| (a * point.x + b * point.y + 400.0 * point.z + phase + seed).sin();
+        let stir = DVec3::new(wave(20.0, 13.0, 0.0), wave(-17.0, 11.0, 1.0), 2.0 * wave(25.0, 31.0, 2.0));
+        0.2 * stir + DVec3::new(0.0, 0.0, -20.0 * (point.z - 8e-3))
+    }
 }

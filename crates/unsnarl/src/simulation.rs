@@ -208,8 +208,9 @@ impl Simulation {
         let before = largest_stretch(&self.world.model, &self.state).max(1.0);
         let finite = next.positions.iter().all(|&point| is_finite(point));
         let too_far = !finite || done.largest_stretch > before * (1.0 + self.settings.time.stretch_change);
-        // Where prescribed vertices meet, shorter steps do not help.
-        let too_hard = done.collision.slowed_vertices > 0 && done.collision.unresolved == 0;
+        // Where something crosses already, prescribed vertices may leave no way, and shorter steps do not help.
+        let has_way = done.collision.unresolved == 0 || done.contours == 0;
+        let too_hard = has_way && (done.collision.slowed_vertices > 0 || done.collision.unresolved > 0);
         if (too_far && depth < self.settings.time.halvings)
             || (too_hard && depth < self.settings.time.collision_halvings)
         {
