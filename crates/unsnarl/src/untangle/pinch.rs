@@ -27,6 +27,7 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::ops::Range;
 use unsnarl_geometry::ccd::ElementPair;
+use unsnarl_geometry::intersection::triangle_box;
 use unsnarl_geometry::{Aabb, DVec3, Topology, TopologyError, TriMesh, TriangleId, VertexId};
 
 /// When cloth counts as pinched.
@@ -234,10 +235,14 @@ impl Search<'_> {
         if held.iter().all(|caught| caught.distances[1] <= self.settings.reach) {
             return;
         }
-        let (topology, now) = (self.meshes.topology(), self.bodies[1]);
-        let all: Vec<TriangleId> = (0..topology.triangle_count()).map(TriangleId::new).collect();
-        let Some(nearest) = NearestTriangle::among(topology, now, &all) else { return };
-        let reach = self.settings.reach;
+        let (topology, now, reach) = (self.meshes.topology(), self.bodies[1], self.settings.reach);
+        // The nearest of all triangles is no farther than the nearer of the two that hold a vertex.
+        let farthest = held.iter().map(|caught| caught.distances[0]).fold(0.0, f64::max);
+        let places = Aabb::of_points(held.iter().map(|caught| caught.place)).inflated(farthest * (1.0 + 1e-9) + reach);
+        let may_be_nearest = |triangle: &TriangleId| triangle_box(topology, now, triangle.index()).overlaps(&places);
+        let around: Vec<TriangleId> =
+            (0..topology.triangle_count()).map(TriangleId::new).filter(may_be_nearest).collect();
+        let Some(nearest) = NearestTriangle::among(topology, now, &around) else { return };
         let is_between = |caught: &Caught| {
             let [near, far] = caught.distances;
             let Some(found) = nearest.to(caught.place, near) else { return false };
