@@ -32,8 +32,8 @@ impl Stencil {
         Self { vertices: [first[0], first[1], second[0], second[1]], weights: [1.0 - s, s, t - 1.0, -t] }
     }
 
-    #[inline]
     /// The weighted sum of a quantity over the four vertices: the gap of positions, the approach of velocities.
+    #[inline]
     pub fn apply(&self, values: &[DVec3]) -> DVec3 {
         let [a, b, c, d] = self.vertices.map(|vertex| values[vertex.index()]);
         let [p, q, r, s] = self.weights;

@@ -64,7 +64,7 @@ impl ElementPair {
     }
 
     /// How many of the four vertices belong to the first element.
-    fn first_count(self) -> usize {
+    pub fn first_count(self) -> usize {
         match self {
             Self::VertexTriangle(..) => 1,
             Self::EdgeEdge(..) => 2,

@@ -88,10 +88,7 @@ fn are_far(first: &[DVec3], second: &[DVec3], reach: f64) -> bool {
 fn proximity(input: &ContactInput, pair: ElementPair, thickest: f64) -> Option<Proximity> {
     let vertices = pair.vertices(input.mesh.topology());
     let points = vertices.map(|vertex| input.start[vertex.index()]);
-    let first_count = match pair {
-        ElementPair::VertexTriangle(..) => 1,
-        ElementPair::EdgeEdge(..) => 2,
-    };
+    let first_count = pair.first_count();
     if are_far(&points[..first_count], &points[first_count..], thickest) {
         return None;
     }

@@ -104,10 +104,7 @@ impl Contact {
     /// The support that this contact gives where one of its sides is free and the other prescribed.
     pub(super) fn support(&self, input: &ContactInput, pair: ElementPair, gap: f64) -> Option<Support> {
         let Stencil { vertices, weights } = self.stencil;
-        let first_count = match pair {
-            ElementPair::VertexTriangle(..) => 1,
-            ElementPair::EdgeEdge(..) => 2,
-        };
+        let first_count = pair.first_count();
         let is_free = |k: usize| input.inverse_mass[vertices[k].index()] > 0.0;
         let (first, second) = ((0..first_count), (first_count..4));
         let (cloth, body, sign) = match (first.clone().all(is_free), second.clone().all(is_free)) {

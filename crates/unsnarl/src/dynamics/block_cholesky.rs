@@ -46,7 +46,8 @@ impl UpperPattern {
 /// The shape of a factor.
 #[derive(Debug)]
 pub struct Layout {
-    pattern: UpperPattern,
+    /// What it is the shape for.
+    pub pattern: UpperPattern,
     /// The place of every row in the order of elimination.
     place: Vec<u32>,
     /// Where each column of the factor begins in `rows`, and the end.
@@ -61,14 +62,14 @@ pub struct Layout {
 
 impl Layout {
     /// For a pattern; `None` where there is no memory for the search of an order.
-    pub fn new(pattern: &UpperPattern) -> Option<Self> {
-        let mut place = order(pattern)?;
-        let mut of_matrix = ByColumn::new(pattern, &place);
+    pub fn new(pattern: UpperPattern) -> Option<Self> {
+        let mut place = order(&pattern)?;
+        let mut of_matrix = ByColumn::new(&pattern, &place);
         let (mut starts, mut rows) = columns(&of_matrix);
         let (parts, ends_of_parts) = two_parts(&starts, &rows);
         if ends_of_parts != [0, 0] {
             regroup(&parts, &mut place, &mut starts, &mut rows);
-            of_matrix = ByColumn::new(pattern, &place);
+            of_matrix = ByColumn::new(&pattern, &place);
         }
         let mut slots = vec![0; pattern.columns.len()];
         let mut slot_of_row = vec![0; place.len()];
@@ -80,7 +81,7 @@ impl Layout {
                 slots[block as usize] = slot_of_row[row as usize];
             }
         }
-        Some(Self { pattern: pattern.clone(), place, starts, rows, slots, ends_of_parts })
+        Some(Self { pattern, place, starts, rows, slots, ends_of_parts })
     }
 
     fn column(&self, column: usize) -> Range<usize> {
@@ -534,7 +535,7 @@ mod tests {
         ) {
             let (pattern, diagonal, upper) = matrix(40, &joined);
             let wanted: Vec<DVec3> = (0..40).map(|row| DVec3::new(1.0, f64::from(row), -2.0)).collect();
-            let layout = Layout::new(&pattern).unwrap();
+            let layout = Layout::new(pattern.clone()).unwrap();
             let mut factor = Factor::default();
             prop_assert!(factor.find(&layout, &diagonal, &upper));
             let mut values = product(&pattern, &diagonal, &upper, &wanted);
@@ -557,7 +558,7 @@ mod tests {
             })
             .collect();
         let (pattern, diagonal, upper) = matrix(wide * high, &joined);
-        let layout = Layout::new(&pattern).unwrap();
+        let layout = Layout::new(pattern.clone()).unwrap();
         let [second, rest] = layout.ends_of_parts;
         assert!(second > 100 && rest > second + 100 && rest < wide * high, "{second} {rest}");
         let leaves_part = |column: usize, end: usize| {
@@ -576,14 +577,14 @@ mod tests {
     fn a_row_that_all_others_act_on_goes_last() {
         let joined: Vec<_> = (1..30).map(|row| (0, row, [0.1; 9])).collect();
         let (pattern, ..) = matrix(30, &joined);
-        let layout = Layout::new(&pattern).unwrap();
+        let layout = Layout::new(pattern.clone()).unwrap();
         assert_eq!(layout.rows.len(), 29, "no block is added");
     }
 
     #[test]
     fn a_matrix_without_a_factor_is_told() {
         let (pattern, mut diagonal, upper) = matrix(3, &[(0, 1, [1.0; 9]), (1, 2, [1.0; 9])]);
-        let layout = Layout::new(&pattern).unwrap();
+        let layout = Layout::new(pattern.clone()).unwrap();
         for bad in [-1.0, 0.0, f64::NAN] {
             diagonal[1] = DMat3::IDENTITY * bad;
             assert!(!Factor::default().find(&layout, &diagonal, &upper));

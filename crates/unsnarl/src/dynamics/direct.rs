@@ -4,7 +4,7 @@
 //! solved for the change from the start, so that constrained parts keep their values. The plan of the
 //! factor ([`super::block_cholesky`]) is made again only when other rows act on each other: where layers press on others than before.
 //!
-//! Guarantees: the same bits on any number of threads, for it works on one; a matrix without a factor is told.
+//! Guarantees: the same bits on any number of threads; a matrix without a factor is told.
 //! Does not: save memory. The factor of a sheet of 10,000 vertices takes some 100 MB, and grows a little faster than the sheet.
 //! Departs: products use what the processor has, so bits may differ between kinds of processors.
 
@@ -33,8 +33,6 @@ struct Plan {
     tied: Vec<[u32; 4]>,
     row_starts: Vec<u32>,
     columns: Vec<u32>,
-    /// All blocks right of the diagonal.
-    blocks: UpperPattern,
     /// For every block of the pattern, its number among all.
     own_at: Vec<u32>,
     /// For every two rows of every tie, the number of their block, or `NO_BLOCK` where they are one row.
@@ -79,15 +77,16 @@ impl Plan {
             found.map_or(NO_BLOCK, |at| (range.start + at) as u32)
         };
         let tie_at = joined().map(find).collect();
-        let layout = Layout::new(&blocks)?;
+        let layout = Layout::new(blocks)?;
         let (row_starts, columns) = (pattern.row_starts.clone(), pattern.columns.clone());
-        Some(Self { tied, row_starts, columns, blocks, own_at, tie_at, layout })
+        Some(Self { tied, row_starts, columns, own_at, tie_at, layout })
     }
 
     /// Adds up all blocks right of the diagonal, and leaves of them what acts between free directions.
     fn gather(&self, matrix: &BlockMatrix, (freedom, filters): (&[Freedom], &[DMat3]), values: &mut Vec<DMat3>) {
+        let blocks = &self.layout.pattern;
         values.clear();
-        values.resize(self.blocks.columns.len(), DMat3::ZERO);
+        values.resize(blocks.columns.len(), DMat3::ZERO);
         for (&at, block) in self.own_at.iter().zip(&matrix.upper) {
             values[at as usize] = *block;
         }
@@ -98,8 +97,8 @@ impl Plan {
         }
         let is_free = |row: usize| freedom[row] == Freedom::Free;
         for row in 0..filters.len() {
-            for at in self.blocks.of(row) {
-                let column = self.blocks.columns[at] as usize;
+            for at in blocks.of(row) {
+                let column = blocks.columns[at] as usize;
                 if !(is_free(row) && is_free(column)) {
                     values[at] = filters[row] * values[at] * filters[column];
                 }
