@@ -32,6 +32,8 @@ fn the_poses_of_a_real_character_are_those_of_an_independent_program() {
         let posed = read(&clip.name);
         assert!(farthest(&character.positions_at(clip, 1.0), &posed) < 1e-6, "{}", clip.name);
         assert!(farthest(&character.positions_at(clip, 1.25), &posed) < 1e-6, "{} held", clip.name);
+        let rests = |seconds: f64| character.positions_at(clip, seconds) == character.positions_at(clip, 1.25);
+        assert!([1.01, 1.1, 1.37, 1.49].into_iter().all(rests), "{} moves between equal keys", clip.name);
         assert!(farthest(&character.positions_at(clip, 9.0), &rest) < 1e-6, "{} after its end", clip.name);
     }
 }

@@ -6,7 +6,8 @@
 //! on. (Bridson 2003, 3.1 and 3.2)
 //!
 //! Guarantees: a frame in which no cloth meets a body is left as it is. The order of depths is kept wherever cloth reaches its goal. What
-//! is shown meets bodies in fewer triangles than the state, and itself in no more.
+//! is shown meets bodies in fewer triangles than the state, and itself in no more. Pins and what bodies pinch stay where they are: between two
+//! surfaces there is no outside.
 //! Does not: reach vertices deeper than a few edges (a tangle, for the untangler), or bodies without an inside.
 //! Departs: one band per body and frame; the thesis does not say how its map is made.
 
@@ -40,10 +41,14 @@ const DEEPEST: f64 = 2.0;
 /// The band begins at least this far out, metres.
 const NEAREST: f64 = 1e-4;
 
+/// Rounds without a better frame after which no more are tried.
+const PATIENCE: usize = 2;
+
 /// The frame as it is shown, where it differs from the state.
 pub fn final_frame(
     world: &World,
     state: &State,
+    pinched: &[VertexId],
     settings: &Settings,
     memory: &mut analysis::Workspace,
 ) -> Option<FinalFrame> {
@@ -59,19 +64,23 @@ pub fn final_frame(
     }
     let scene = ContactScene::new(&world.model, &[]).ok()?;
     let edge = world.model.mean_rest_edge();
+    let mut kept = [&world.model.pins, pinched].concat();
+    kept.sort_unstable();
     let mut shown = state.positions.clone();
     let mut best: Option<(Met, Vec<DVec3>)> = None;
+    let mut in_vain = 0;
     for round in 0..ROUNDS {
         let farther = WIDENING.powi(round as i32);
-        let goals = goals(world, &obstacles, &state.positions, farther, edge);
-        shown = moved(&scene, &shown, &goals, settings);
+        let goals = goals(world, &obstacles, &state.positions, &kept, Widening { farther, edge });
+        shown = moved(&scene, &shown, &goals, &kept, settings);
         let now = met(&shown);
         let better = now.apart <= before.apart
             && now.with_bodies < best.as_ref().map_or(before.with_bodies, |(best, _)| best.with_bodies);
         if better {
             best = Some((now, shown.clone()));
         }
-        if now.with_bodies == 0 {
+        in_vain = if better { 0 } else { in_vain + 1 };
+        if now.with_bodies == 0 || in_vain > PATIENCE {
             break;
         }
     }
@@ -97,8 +106,22 @@ impl Met {
     }
 }
 
-/// Where vertices near bodies would like to be shown. Pins stay.
-fn goals(world: &World, obstacles: &[Obstacle], positions: &[DVec3], farther: f64, edge: f64) -> Vec<DVec3> {
+/// How far out the band of a round begins.
+#[derive(Clone, Copy)]
+struct Widening {
+    farther: f64,
+    /// A typical edge of cloth, metres.
+    edge: f64,
+}
+
+/// Where vertices near bodies would like to be shown. The vertices in `kept`, in order, stay.
+fn goals(
+    world: &World,
+    obstacles: &[Obstacle],
+    positions: &[DVec3],
+    kept: &[VertexId],
+    Widening { farther, edge }: Widening,
+) -> Vec<DVec3> {
     let model = &world.model;
     let mut goals = positions.to_vec();
     for obstacle in obstacles {
@@ -109,9 +132,9 @@ fn goals(world: &World, obstacles: &[Obstacle], positions: &[DVec3], farther: f6
         let near: Vec<Option<(f64, DVec3)>> = (0..goals.len())
             .into_par_iter()
             .map(|vertex| {
-                let is_pin = model.pins.binary_search(&VertexId::new(vertex)).is_ok();
+                let stays = kept.binary_search(&VertexId::new(vertex)).is_ok();
                 let found = obstacle.distance(goals[vertex]);
-                (!is_pin && found.0 >= -DEEPEST * edge).then_some(found)
+                (!stays && found.0 >= -DEEPEST * edge).then_some(found)
             })
             .collect();
         let lowest = near.iter().flatten().map(|found| found.0).fold(0.0, f64::min);
@@ -140,12 +163,12 @@ impl Band {
 }
 
 /// Moves cloth towards goals without crossing itself.
-fn moved(scene: &ContactScene, from: &[DVec3], goals: &[DVec3], settings: &Settings) -> Vec<DVec3> {
+fn moved(scene: &ContactScene, from: &[DVec3], goals: &[DVec3], kept: &[VertexId], settings: &Settings) -> Vec<DVec3> {
     let proposal = Proposal {
         cloth: Motion { start: from, end: goals },
         obstacles: Motion { start: &[], end: &[] },
         step: 1.0,
-        held: &[],
+        held: kept,
         rules: &OrdinaryRules,
     };
     // Cloth that lay within its thickness in the state may lie so when shown.
@@ -209,7 +232,7 @@ mod tests {
     fn wrinkles_inside_a_ball_come_out_in_order_and_the_frame_is_clean() {
         let (world, state) = wrinkled(ball(), 0.003);
         let settings = Settings::default();
-        let shown = final_frame(&world, &state, &settings, &mut analysis::Workspace::default()).unwrap();
+        let shown = final_frame(&world, &state, &[], &settings, &mut analysis::Workspace::default()).unwrap();
         assert_eq!(shown.intersecting_triangle_pairs, 0);
         assert_in_order(&state.positions, &shown.positions, 1e-12);
         let heights = |points: &[DVec3]| {
@@ -225,15 +248,27 @@ mod tests {
         let ball = bodies::Surfaces::new(&[ball()], 0.02).meshes()[0].clone();
         let mesh = MovingMesh::rigid(ball.triangles, ball.positions, Keyframes::fixed(DVec3::ZERO));
         let (world, state) = wrinkled(Body::mesh("ball", mesh, 0.3, 1e-3), 0.003);
-        let shown = final_frame(&world, &state, &Settings::default(), &mut analysis::Workspace::default()).unwrap();
+        let shown =
+            final_frame(&world, &state, &[], &Settings::default(), &mut analysis::Workspace::default()).unwrap();
         assert_eq!(shown.intersecting_triangle_pairs, 0);
         // The samples of the level set are 4 mm apart, and the facets of the ball are flat.
         assert_in_order(&state.positions, &shown.positions, 5e-4);
     }
 
     #[test]
+    fn pinched_vertices_are_shown_where_they_are() {
+        let (world, state) = wrinkled(ball(), 0.003);
+        let pinched: Vec<VertexId> = (100..110).map(VertexId).collect();
+        let settings = Settings::default();
+        let shown = final_frame(&world, &state, &pinched, &settings, &mut analysis::Workspace::default()).unwrap();
+        let moved = |vertex: usize| shown.positions[vertex] != state.positions[vertex];
+        assert!((100..110).all(|vertex| !moved(vertex)));
+        assert!((0..state.positions.len()).filter(|&vertex| moved(vertex)).count() > 100);
+    }
+
+    #[test]
     fn a_clean_frame_is_shown_as_it_is() {
         let (world, state) = wrinkled(ball(), -0.01);
-        assert_eq!(final_frame(&world, &state, &Settings::default(), &mut analysis::Workspace::default()), None);
+        assert_eq!(final_frame(&world, &state, &[], &Settings::default(), &mut analysis::Workspace::default()), None);
     }
 }

@@ -180,7 +180,8 @@ impl Simulation {
         } else {
             report.intersections = TypeCounts::new(&memory.at(&self.world.assembly, &positions));
             if self.settings.collision.final_frame == FinalFrameChoice::MapOut
-                && let Some(shown) = final_frame(&self.world, &self.state, &self.settings, &mut memory.workspace)
+                && let Some(shown) =
+                    final_frame(&self.world, &self.state, &self.pinched, &self.settings, &mut memory.workspace)
             {
                 report.shown_triangle_pairs = shown.intersecting_triangle_pairs;
                 self.shown = Some(shown.positions);

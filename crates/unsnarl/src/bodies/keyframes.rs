@@ -59,7 +59,9 @@ impl Keyframes {
         let (before, after) = (self.keys[after.saturating_sub(1)], self.keys[after.min(self.keys.len() - 1)]);
         let length = after.time - before.time;
         let share = if length > 0.0 { ((time - before.time) / length).clamp(0.0, 1.0) } else { 0.0 };
-        (before.position.lerp(after.position, share), before.rotation.slerp(after.rotation, share))
+        let is_turned = before.rotation != after.rotation;
+        let rotation = if is_turned { before.rotation.slerp(after.rotation, share) } else { before.rotation };
+        (before.position + (after.position - before.position) * share, rotation)
     }
 
     /// Where it is at a time, with the velocities that brought it there in one step.
@@ -86,6 +88,14 @@ impl Placement {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn between_equal_keys_nothing_moves_to_the_last_bit() {
+        let (position, rotation) = (DVec3::new(0.1, 0.7, -1.3), DQuat::from_rotation_y(0.3));
+        let key = |time| Keyframe { time, position, rotation };
+        let motion = Keyframes::new(vec![key(0.0), key(0.7)]);
+        assert!((0..100).all(|at| motion.at(0.01 * f64::from(at)) == (position, rotation)));
+    }
 
     #[test]
     fn keys_are_met_and_between_them_motion_is_even() {

@@ -165,24 +165,30 @@ impl Curve {
             Interpolation::Step => key(from),
             Interpolation::Linear if self.path == CurvePath::Rotation => {
                 let ends = [key(from), key(to)].map(|value| DQuat::from_array(value).normalize());
-                ends[0].slerp(ends[1], part).to_array()
+                // Between equal keys nothing moves, not even in the last bit.
+                if ends[0] == ends[1] { ends[0].to_array() } else { ends[0].slerp(ends[1], part).to_array() }
             }
-            Interpolation::Linear => blend([(key(from), 1.0 - part), (key(to), part)]),
+            Interpolation::Linear => onward(key(from), [(difference(key(to), key(from)), part)]),
             Interpolation::Cubic => {
                 let (square, cube) = (part * part, part * part * part);
-                blend([
-                    (key(from), 2.0 * cube - 3.0 * square + 1.0),
+                let steps = [
                     (self.values[3 * from + 2], span * (cube - 2.0 * square + part)),
-                    (key(to), 3.0 * square - 2.0 * cube),
+                    (difference(key(to), key(from)), 3.0 * square - 2.0 * cube),
                     (self.values[3 * to], span * (cube - square)),
-                ])
+                ];
+                onward(key(from), steps)
             }
         }
     }
 }
 
-fn blend<const N: usize>(terms: [([f64; 4], f64); N]) -> [f64; 4] {
-    std::array::from_fn(|at| terms.iter().map(|(value, weight)| value[at] * weight).sum())
+/// From a value by weighted steps; steps of 0 leave it as it is, to the last bit.
+fn onward<const N: usize>(from: [f64; 4], steps: [([f64; 4], f64); N]) -> [f64; 4] {
+    std::array::from_fn(|at| from[at] + steps.iter().map(|(step, weight)| step[at] * weight).sum::<f64>())
+}
+
+fn difference(to: [f64; 4], from: [f64; 4]) -> [f64; 4] {
+    std::array::from_fn(|at| to[at] - from[at])
 }
 
 pub(in super::super) fn read(
