@@ -11,7 +11,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "support"))
-from pinch_bars import judge, meets  # noqa: E402
+from pinch_bars import judge, meets, shared_motion  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Scene, more settings; the frames between which its body stands still, and the frame at which it has let go.
@@ -19,10 +19,14 @@ CHARACTERS = {
     "squat": ([], (24, 36), 60),
     "elbow": ([], (24, 36), 60),
     "armpit": ([], (24, 36), 60),
+    "hand_on_hip": ([], (24, 36), 60),
     "belly_rub": ([], (24, 36), 60),
-    "belly_rub 50 %": (["body.0.flypaper-weight=0.5", "body.0.flypaper.0.weight=0.5"], (24, 36), 60),
-    "belly_rub 100 %": (["body.0.flypaper-weight=0", "body.0.flypaper.0.weight=1"], (24, 36), 60),
+    "belly_rub 50 %": (["body.0.flypaper-weight=0.5", "body.1.flypaper-weight=0.5"], (24, 36), 60),
+    "belly_rub 100 %": (["body.0.flypaper-weight=0", "body.1.flypaper-weight=1"], (24, 36), 60),
 }
+# The frames in which the hand rubs upward, and how much of its motion pinched cloth has to share.
+RUBBING = (14, 24)
+SHARES = {"belly_rub": 0.1, "belly_rub 50 %": 0.5, "belly_rub 100 %": 1.0}
 # The shirt is tortured until this frame, and has to be clean this many frames later.
 TORTURED, GIVEN = 24, 48
 CONTROL = ["untangle.method=off", "untangle.flypaper=off"]
@@ -90,6 +94,10 @@ def main():
             if not cache.exists():
                 simulate(flags.unsnarl, name, cache, changes)
             kept &= row(label, judge(cache, rest, release))
+            if name in SHARES:
+                share = shared_motion(cache, RUBBING)
+                print(f"{label}: pinched cloth shares {share:.3f} of the hand's motion", flush=True)
+                kept &= abs(share - SHARES[name]) < 0.02
             if flags.control:
                 control = pathlib.Path(flags.keep or folder) / f"{label}_control"
                 if not control.exists():

@@ -70,6 +70,16 @@ class Frames:
         return found
 
 
+def shared_motion(cache, frames_of_motion):
+    """The median of the speed of cloth that stays pinched, as a part of the speed of the fastest body, from a first frame to a last one."""
+    frames = Frames(cache)
+    shares = []
+    for frame in range(frames_of_motion[0] + 1, frames_of_motion[1] + 1):
+        held = sorted(frames.pinched[frame] & frames.pinched[frame - 1])
+        shares.extend(frames.speeds(frame)[held] / frames.body_speed(frame))
+    return float(numpy.median(shares))
+
+
 def judge(cache, rest, release, like=None):
     """The bars: `rest` is the first and last frame at which the bodies stand still, `release` the frame of release.
 
