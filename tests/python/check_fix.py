@@ -68,7 +68,7 @@ def main():
                 f"{garment.stem:<24} pairs {told['before']['intersecting_triangle_pairs']:>5}"
                 f" unsnarl {'clean' if told['clean'] else 'LEFT':<5} ipctk {'clean' if clean else 'NOT CLEAN'}"
                 f" steps {told['steps']:>4} {told['seconds']:6.1f} s stretch p99 {told['stretch']['p99']:.3f}"
-                f" (before {told['stretch_before']['p99']:.3f}) moved {told['moved_vertices']} of {told['after']['vertices']}",
+                f" (before {told['stretch_before']['p99']:.3f}) moved {told['moved_vertices']} of {told['cloth_vertices']}",
                 flush=True,
             )
     assert failures == 0, f"{failures} garments are not clean"

@@ -34,6 +34,19 @@ fn clean_cloth_is_written_with_the_same_positions() {
 }
 
 #[test]
+fn only_cloth_counts_among_the_vertices_that_may_have_moved() {
+    let tip = obj(
+        &[[0.2, 0.2, -0.5], [0.4, 0.2, -0.5], [0.3, 0.4, -0.5], [0.3, 0.3, 0.1]],
+        &[[0, 2, 1], [0, 1, 3], [1, 2, 3], [2, 0, 3]],
+    );
+    let cloth = obj(&[[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], &[[0, 1, 2]]);
+    let folder = Folder::new().with("cloth.obj", &cloth).with("body.obj", &tip);
+    let run = folder.run(&["fix", "cloth.obj", "-o", "fixed.obj", "--body", "body.obj"]);
+    assert_eq!(run.status, 0, "{}", run.err);
+    assert!(run.out.contains("moved 3 of 3 vertices"), "{}", run.out);
+}
+
+#[test]
 fn what_is_left_is_named_and_written_only_when_asked_for() {
     let folder = made("bbii");
     let arguments = ["fix", "cloth.obj", "-o", "fixed.obj", "--method", "off"];

@@ -115,6 +115,7 @@ pub fn run(flags: &Flags, session: &Session) -> Result<ExitCode, Failure> {
         steps: outcome.steps,
         seconds: start.elapsed().as_secs_f64(),
         moved_vertices,
+        cloth_vertices: cloth_count,
         displacement,
         stretch: Spread::of_stretch(&model, &all[..cloth_count]),
         stretch_before,
@@ -367,7 +368,7 @@ fn text(report: &FixReport, flags: &Flags) -> String {
     lines.push(format!(
         "moved {} of {} vertices, at most {:.4} m; stretch up to {:.3} (99th percentile {:.3}, before {:.3})",
         report.moved_vertices,
-        report.after.vertices,
+        report.cloth_vertices,
         report.displacement.max,
         report.stretch.max,
         report.stretch.p99,

@@ -26,7 +26,9 @@ pub struct FixReport {
     pub seconds: f64,
     /// Vertices that are not where they were.
     pub moved_vertices: usize,
-    /// How far they went, metres.
+    /// Vertices of cloth; the checks count those of bodies too.
+    pub cloth_vertices: usize,
+    /// How far those that are not where they were went, metres.
     pub displacement: Displacement,
     /// Largest stretch of each triangle over its rest shape, in the result.
     pub stretch: Spread,
