@@ -5,6 +5,8 @@ report included; Newton runs without gravity, with the settings of its own cloth
 ones), until ipctk finds nothing or for as many steps as asked. Newton's time is that of building its model and solver from the
 mesh, and that of its steps with their collision detection; neither the compilation of its kernels nor the checks count. Both are
 printed, and two ratios: ours to both together, and ours to its steps alone. One thread each (Newton has no more on a processor).
+The last ratio is of processor time, which other work on the machine does not change: all of our process, with its start and the
+reading and writing of files, to Newton's building and steps.
 
     benches/fix [real] [hard] [--only NAME] [--steps N]
 """
@@ -13,6 +15,7 @@ import argparse
 import json
 import os
 import pathlib
+import resource
 import subprocess
 import sys
 import tempfile
@@ -120,23 +123,36 @@ class Newton:
         return self.states[0].particle_q.numpy().astype(float)
 
 
+class Clock:
+    """Seconds of wall time and of processor time, summed over what is timed."""
+
+    def __init__(self):
+        self.wall, self.processor = 0.0, 0.0
+
+    def __enter__(self):
+        self.start = time.perf_counter(), time.process_time()
+
+    def __exit__(self, *_):
+        self.wall += time.perf_counter() - self.start[0]
+        self.processor += time.process_time() - self.start[1]
+
+
 def newton_run(cloth, body, rest, most_steps):
-    """Seconds of building, seconds of steps, steps, and how it ended."""
+    """The clocks of building and of steps, the steps, and how it ended."""
     import warp as wp
 
     wp.config.quiet = True
     wp.init()
     crosses = Crossing(cloth, body)
+    building, stepping = Clock(), Clock()
     with wp.ScopedDevice("cpu"):
         Newton(cloth, body, rest).step()  # kernels are compiled here
-        start = time.perf_counter()
-        newton = Newton(cloth, body, rest)
-        building, stepping = time.perf_counter() - start, 0.0
+        with building:
+            newton = Newton(cloth, body, rest)
         for number in range(1, most_steps + 1):
-            start = time.perf_counter()
-            newton.step()
-            places = newton.places()
-            stepping += time.perf_counter() - start
+            with stepping:
+                newton.step()
+                places = newton.places()
             if not np.isfinite(places).all():
                 return building, stepping, number, "diverged"
             if not crosses(places):
@@ -144,15 +160,22 @@ def newton_run(cloth, body, rest, most_steps):
     return building, stepping, most_steps, "not clean"
 
 
+def processor_time_of_children():
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
 def ours(path, body, rest, folder, flags):
     target = folder / "fixed.obj"
     command = [UNSNARL, "fix", path, "-o", target, "--json", "-", "-q", "--threads", "1", "--keep-partial", *flags]
     command += ["--body", body] if body else []
     command += ["--rest", rest] if rest else []
+    before = processor_time_of_children()
     run = subprocess.run([str(word) for word in command], capture_output=True, text=True)
     if run.returncode == 2:
         sys.exit(run.stderr)
     report = json.loads(run.stdout)
+    report["processor_seconds"] = processor_time_of_children() - before
     positions, triangles = read_obj(target)
     crosses = Crossing((positions, triangles), read_obj(body) if body else None)
     report["ipctk"] = not crosses(positions)
@@ -187,7 +210,7 @@ def main():
     options = parser.parse_args()
     rows = []
     print(
-        f"{'case':<34} {'unsnarl':>9} {'':>6} {'ipctk':>5} {'p99':>6} {'moved':>14} {'newton: build + steps':>16} {'result':>12} {'ratio':>7} {'steps':>7}",
+        f"{'case':<34} {'unsnarl':>9} {'':>6} {'ipctk':>5} {'p99':>6} {'moved':>14} {'newton: build + steps':>16} {'result':>12} {'ratio':>7} {'steps':>7} {'cpu':>7}",
         flush=True,
     )
     with tempfile.TemporaryDirectory() as folder:
@@ -201,7 +224,7 @@ def main():
             cloth = read_obj(path)
             rest_positions = read_obj(rest)[0] if rest else cloth[0]
             if report["before"]["clean"]:
-                building, stepping, steps, result = 0.0, 0.0, 0, "clean input"
+                building, stepping, steps, result = Clock(), Clock(), 0, "clean input"
             else:
                 body_mesh = read_obj(body) if body else None
                 building, stepping, steps, result = newton_run(cloth, body_mesh, rest_positions, options.steps)
@@ -215,19 +238,23 @@ def main():
                 "stretch_p99_before": report["stretch_before"]["p99"],
                 "moved": report["moved_vertices"],
                 "vertices": len(cloth[0]),
-                "newton_building_seconds": building,
-                "newton_stepping_seconds": stepping,
+                "processor_seconds": report["processor_seconds"],
+                "newton_building_seconds": building.wall,
+                "newton_stepping_seconds": stepping.wall,
+                "newton_processor_seconds": building.processor + stepping.processor,
                 "newton_steps": steps,
                 "newton_result": result,
-                "ratio": report["seconds"] / (building + stepping) if stepping > 0 else None,
-                "ratio_to_steps": report["seconds"] / stepping if stepping > 0 else None,
             }
+            if steps > 0:
+                row["ratio"] = report["seconds"] / (building.wall + stepping.wall)
+                row["ratio_to_steps"] = report["seconds"] / stepping.wall
+                row["processor_ratio"] = row["processor_seconds"] / row["newton_processor_seconds"]
             rows.append(row)
-            ratios = [row["ratio"], row["ratio_to_steps"]]
+            ratios = [row.get(name) for name in ("ratio", "ratio_to_steps", "processor_ratio")]
             shown = " ".join("   none" if ratio is None else f"{ratio:>7.3f}" for ratio in ratios)
             print(
                 f"{name:<34} {row['seconds']:>7.2f} s {'clean' if row['clean'] else 'LEFT':>6} {str(row['clean_by_ipctk']):>5}"
-                f" {row['stretch_p99']:>6.3f} {row['moved']:>5} of {row['vertices']:<5} {building:>5.2f} + {stepping:>6.2f} s"
+                f" {row['stretch_p99']:>6.3f} {row['moved']:>5} of {row['vertices']:<5} {building.wall:>5.2f} + {stepping.wall:>6.2f} s"
                 f" {f'{result} {steps}':>14} {shown}",
                 flush=True,
             )

@@ -149,10 +149,12 @@ fn the_gap_is_the_distance_of_parallel_sheets_and_follows_the_unit() {
 }
 
 #[test]
-fn a_gap_where_something_touches_is_zero() {
-    let folder = Folder::new().with("lid.obj", &floor_and(lid(0.0)));
-    let (_, report) = folder.check(&["lid.obj", "--gap"]);
-    assert_eq!(report["smallest_gap"], 0.0);
+fn a_gap_where_something_touches_or_crosses_is_zero() {
+    for mesh in [floor_and(lid(0.0)), floor_and(SPIKE)] {
+        let folder = Folder::new().with("mesh.obj", &mesh);
+        let (_, report) = folder.check(&["mesh.obj", "--gap"]);
+        assert_eq!(report["smallest_gap"], 0.0);
+    }
 }
 
 #[test]

@@ -52,6 +52,20 @@ fn an_exploded_middle_comes_out_clean_and_what_is_cut_off_never_grows() {
     assert!(outcome.pulls.off_seam.count > 0 && outcome.pulls.off_seam == outcome.pulls.all());
 }
 
+/// Cloth that is stretched as no worn garment is has no shape to keep, so it may not stay strained.
+#[test]
+fn cloth_without_a_shape_to_keep_comes_out_at_its_size() {
+    let sample = made("exploded-whole", Cut::Irregular);
+    let mut patient = patient("exploded", &sample.mesh, Rest::Panels(sample.uv.clone()));
+    patient.state.rest_angles.fill(0.0);
+    let model = patient.model.clone();
+    assert!(Spread::of_stretch(&model, &sample.mesh.positions).p99 > 1.5);
+    let outcome = untangle(patient);
+    assert!(outcome.verdict.is_clean());
+    let edges = Spread::of_edges(&model, &outcome.positions);
+    assert!(edges.p01 > 0.9 && edges.p99 < 1.1, "{edges:?}");
+}
+
 #[test]
 fn clean_cloth_comes_back_bit_for_bit() {
     let sample = made("hanky", Cut::Irregular);

@@ -1,11 +1,12 @@
 //! The bars of untangling, one command:
-//! `cargo run --release -p unsnarl-benches --bin fix -- [types|exploded|methods|folds|real|hard]... [--long] [--only NAME] [--seconds S] [--seeds N]`.
+//! `cargo run --release -p unsnarl-benches --bin fix -- [types|exploded|methods|folds|real|hard]... [--long] [--only NAME] [--seconds S] [--seeds N] [--from SEED]`.
 //!
 //! `types`: the seven types, cut regularly and irregularly, 4 resolutions, 10 seeds (100 with `--long`). `exploded`:
 //! handkerchiefs of 392 triangles, thrown whole and centrally, 100 seeds, and of 1,568, 20 seeds (1,000 with `--long`). `methods`:
 //! 20 of them by the methods without history. `folds`: collar, lapel, sleeve and skirt in every style. `real`: garments of `../shared/data`. `hard`: tangles on which local methods stall, two
 //! resolutions, both cuts. Printed: how many came out clean, median of steps until nothing crosses and with relaxation, whether red ever grew, the
-//! worst 1st and 99th percentile of edge length over rest, time, pulls by where they were. A trial may take `S` seconds, 60 unless told.
+//! worst 1st and 99th percentile of edge length over rest, time, pulls by where they were. A trial may take `S` seconds, 60 unless told; seeds begin
+//! with `SEED`, 0 unless told.
 
 mod styles;
 mod subject;
@@ -25,6 +26,14 @@ struct Options {
     only: String,
     seconds: f64,
     seeds: Option<u64>,
+    first_seed: u64,
+}
+
+impl Options {
+    /// The seeds to run, of which there are so many unless told.
+    fn seeds(&self, usual: u64) -> std::ops::Range<u64> {
+        self.first_seed..self.first_seed + self.seeds.unwrap_or(usual)
+    }
 }
 
 type Suite = fn(&Options);
@@ -49,7 +58,8 @@ fn main() {
 }
 
 fn options() -> Options {
-    let mut options = Options { suites: Vec::new(), is_long: false, only: String::new(), seconds: 60.0, seeds: None };
+    let mut options =
+        Options { suites: Vec::new(), is_long: false, only: String::new(), seconds: 60.0, seeds: None, first_seed: 0 };
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         let mut value = || arguments.next().expect("an option has a value");
@@ -58,6 +68,7 @@ fn options() -> Options {
             "--only" => options.only = value(),
             "--seconds" => options.seconds = value().parse().expect("--seconds has a number"),
             "--seeds" => options.seeds = Some(value().parse().expect("--seeds has a number")),
+            "--from" => options.first_seed = value().parse().expect("--from has a number"),
             _ => options.suites.push(argument),
         }
     }
@@ -75,7 +86,7 @@ fn row(options: &Options, (name, resolution): (&str, usize), (cut, cut_name): (C
         let subject = Subject::made(case, &Recipe { resolution, cut, seed });
         Trial::run(format!("{label} seed {seed}"), subject, options.seconds)
     };
-    let trials: Vec<Trial> = (0..options.seeds.unwrap_or(seeds)).map(trial).collect();
+    let trials: Vec<Trial> = options.seeds(seeds).map(trial).collect();
     print_row(&label, &trials);
 }
 
@@ -114,7 +125,7 @@ fn methods(options: &Options) {
                 subject.settings.method = method;
                 Trial::run(format!("{label} seed {seed}"), subject, options.seconds)
             };
-            let trials: Vec<Trial> = (0..options.seeds.unwrap_or(20)).map(trial).collect();
+            let trials: Vec<Trial> = options.seeds(20).map(trial).collect();
             print_row(&label, &trials);
         }
     }
@@ -126,7 +137,7 @@ fn folds(options: &Options) {
     for fold in &FOLDS {
         let case = samples::find(fold.case).expect("the case is there");
         for (cut, cut_name) in CUTS {
-            for seed in 0..options.seeds.unwrap_or(3) {
+            for seed in options.seeds(3) {
                 for style in [None].into_iter().chain(FoldStyle::ALL.map(Some)) {
                     let name = style.map_or("by design", FoldStyle::name);
                     let label = format!("{} {cut_name} {seed} {name}", fold.case);
@@ -162,7 +173,7 @@ fn hard(options: &Options) {
         let usual = samples::find(name).expect("the case is there").default_resolution;
         for resolution in [usual, usual * 3 / 2] {
             for (cut, cut_name) in CUTS {
-                for seed in 0..options.seeds.unwrap_or(1) {
+                for seed in options.seeds(1) {
                     let label = format!("{name} {resolution} {cut_name} {seed}");
                     if label.contains(&options.only) {
                         let case = samples::find(name).expect("the case is there");

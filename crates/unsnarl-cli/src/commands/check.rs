@@ -50,8 +50,8 @@ pub fn run(flags: &Flags, session: &Session) -> Result<ExitCode, Failure> {
     } else {
         analysis::analyze(&inputs.assembly, &inputs.positions, &mut workspace)
     };
-    let smallest_gap =
-        flags.gap.then(|| analysis::smallest_gap(&inputs.assembly, &inputs.positions, &mut workspace)).flatten();
+    let gap = || analysis::smallest_gap(&inputs.assembly, &inputs.positions, &verdict, &mut workspace);
+    let smallest_gap = flags.gap.then(gap).flatten();
     let seconds = start.elapsed().as_secs_f64();
 
     let findings = Findings {

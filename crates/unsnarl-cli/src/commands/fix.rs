@@ -324,7 +324,7 @@ fn report(inputs: &Inputs, positions: &[DVec3], tangle: &Tangle, verdict: &Verdi
         positions,
         tangle,
         verdict,
-        smallest_gap: analysis::smallest_gap(&inputs.assembly, positions, &mut workspace),
+        smallest_gap: analysis::smallest_gap(&inputs.assembly, positions, verdict, &mut workspace),
         seconds: start.elapsed().as_secs_f64(),
     };
     CheckReport::new(&findings, |triangle| inputs.sheet_name(triangle))

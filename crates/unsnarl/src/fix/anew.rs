@@ -15,6 +15,8 @@ use unsnarl_geometry::{DVec3, VertexId};
 const UNSTRAINED: f64 = 1.1;
 /// Below this factor relaxation may end; below the second one if the input was more strained than the first.
 const SETTLED: [f64; 2] = [1.02, 1.05];
+/// Relaxation may also end where cloth is not strained and has not become less so for as many steps.
+const QUIET_STEPS: usize = 8;
 
 impl Untangling {
     /// Parts pieces that stand through each other so far that a good share of one is on the wrong side.
@@ -128,11 +130,12 @@ impl Untangling {
             self.calmest = Some(Calm { strain, cloth: self.state.positions.clone(), step: self.steps });
         }
         let since = self.calmest.as_ref().map_or(self.steps, |calmest| calmest.step);
-        let input = self.input_stretch();
+        let (input, bearable) = (self.input_stretch(), self.bearable_strain());
+        let is_as_good_as_it_gets = strain <= bearable && self.steps > since + QUIET_STEPS;
         // Folds that were turned have yet to bend as their new angles say, which strain does not show.
-        if strain < input.clamp(SETTLED[0], SETTLED[1]) && self.flips == 0 {
+        if (strain < input.clamp(SETTLED[0], SETTLED[1]) || is_as_good_as_it_gets) && self.flips == 0 {
             Ease::Settled
-        } else if self.steps > since + self.settings.patience && strain > UNSTRAINED.max(input) {
+        } else if self.steps > since + self.settings.patience && strain > bearable {
             Ease::Stuck
         } else {
             Ease::Uneasy
@@ -159,7 +162,18 @@ impl Untangling {
 
     /// Whether cloth is stretched or compressed more than cloth should be, and more than it was.
     fn is_strained(&mut self, positions: &[DVec3]) -> bool {
-        self.strain(positions) > UNSTRAINED.max(self.input_stretch())
+        self.strain(positions) > self.bearable_strain()
+    }
+
+    /// How strained cloth may stay: as the input was, unless that had no shape that could be kept.
+    fn bearable_strain(&mut self) -> f64 {
+        if self.is_out_of_shape() { UNSTRAINED } else { UNSTRAINED.max(self.input_stretch()) }
+    }
+
+    /// Whether the input was stretched as no worn garment is: crumpled at random, or exploded.
+    pub(super) fn is_out_of_shape(&mut self) -> bool {
+        const WORN: f64 = 1.5;
+        self.input_stretch() > WORN
     }
 
     /// The 99th percentile of stretch in the input.

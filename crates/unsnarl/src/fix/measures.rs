@@ -158,7 +158,7 @@ impl Untangling {
         if self.settings.method == FixMethod::Auto && self.part(tangle) {
             return Advance::LookAgain;
         }
-        if self.is_largely_red(tangle) && self.lay_out_tangled(tangle) {
+        if self.has_nothing_to_lose(tangle) && self.lay_out_tangled(tangle) {
             return Advance::LookAgain;
         }
         self.strength += 1;
@@ -177,7 +177,12 @@ impl Untangling {
         }
     }
 
-    /// Whether more than two thirds of the cloth are red: there is no shape to keep.
+    /// Whether there is no shape to keep.
+    pub(super) fn has_nothing_to_lose(&mut self, tangle: &Tangle) -> bool {
+        self.is_largely_red(tangle) || (self.settings.method == FixMethod::Auto && self.is_out_of_shape())
+    }
+
+    /// Whether more than two thirds of the cloth are red.
     pub(super) fn is_largely_red(&self, tangle: &Tangle) -> bool {
         let is_cloth = |triangle: &&TriangleId| triangle.index() < self.model.topology.triangle_count();
         let red = tangle.colours.red_triangles.iter().filter(is_cloth).count();

@@ -301,7 +301,7 @@ impl Untangling {
     /// Cloth in bodies is moved out first, then pieces that cross each other are put in order and folds that are to stay
     /// are turned, then what merely touches is moved apart; all are seen by the next look. Where
     /// nothing crosses cloth relaxes until it is at rest. Where something does and nothing has become better for
-    /// `patience` steps (or not by a tenth, where two thirds of the cloth are red), cloth retreats: it is smoothed until nothing crosses, and grows back with contact on. Methods
+    /// `patience` steps (or not by a tenth, where cloth has no shape to keep), cloth retreats: it is smoothed until nothing crosses, and grows back with contact on. Methods
     /// without history let more cloth move instead, and edge shortening alone gives up.
     pub fn judge(&mut self, tangle: &Tangle) -> Advance {
         let tangle = self.pinched.leave_out(self.assembly.topology(), tangle);
@@ -330,6 +330,9 @@ impl Untangling {
             self.calm_steps = if is_coming_home { 1 } else { self.calm_steps + 1 };
             let is_still = self.calm_steps > HOMING_STEPS && self.last_move < self.settings.stillness;
             let ease = if is_coming_home { Ease::Uneasy } else { self.ease() };
+            if ease == Ease::Stuck && self.phase == Phase::GrowingBack && self.lay_out_strained() {
+                return Advance::LookAgain;
+            }
             let is_stuck = ease == Ease::Stuck && self.phase == Phase::Untangling;
             let is_at_ease = ease == Ease::Settled && (self.calm_steps > HOMING_STEPS || self.is_unstrained_at_once());
             let most = match self.phase {
@@ -350,7 +353,7 @@ impl Untangling {
             return Advance::GaveUp;
         }
         let waited = self.watch.look(tangle, &positions, &self.state.positions);
-        let is_hopeless = self.is_largely_red(tangle) && self.watch.is_slow(self.settings.patience);
+        let is_hopeless = self.watch.is_slow(self.settings.patience) && self.has_nothing_to_lose(tangle);
         if waited <= self.settings.patience && !is_hopeless && self.settings.method != FixMethod::Retreat {
             return Advance::Step;
         }
