@@ -5,7 +5,7 @@
 //! handkerchiefs of 392 triangles, thrown whole and centrally, 100 seeds, and of 1,568, 20 seeds (1,000 with `--long`). `methods`:
 //! 20 of them by the methods without history. `folds`: collar, lapel, sleeve and skirt in every style. `real`: garments of `../shared/data`. `hard`: tangles on which local methods stall, two
 //! resolutions, both cuts. Printed: how many came out clean, median of steps until nothing crosses and with relaxation, whether red ever grew, the
-//! worst 1st and 99th percentile of edge length over rest, time, pulls by where they were. A trial may take `S` seconds, 60 unless told; seeds begin
+//! worst 1st and 99th percentile of edge length over rest, time, pulls by where they were. A trial may take `S` seconds of processor time, 60 unless told; seeds begin
 //! with `SEED`, 0 unless told.
 
 mod styles;
