@@ -229,7 +229,7 @@ impl Trial<'_> {
         Outcome { proposed, contacts, collision }
     }
 
-    /// What lies within thickness, and the cushions between it that dynamics takes over.
+    /// What lies within thickness, and the springs between it that dynamics takes over.
     fn near(&self, workspace: &mut Workspace) -> Near {
         let Start { state, step, .. } = self.start;
         let held: Vec<VertexId> = self.guidance.holds.iter().map(|hold| hold.0).collect();
@@ -239,7 +239,9 @@ impl Trial<'_> {
         let stiffness = self.settings.collision.stiffness;
         let mut cushions = if is_implicit { nearby.cushions(&state.velocities, step, stiffness) } else { Vec::new() };
         cushions.retain(|(_, cushion)| !self.leads(&cushion.stencil.vertices));
-        Near { nearby, cushions }
+        let mut pads = if is_implicit { nearby.pads(&state.velocities, step, stiffness) } else { Vec::new() };
+        pads.retain(|(_, pad)| !self.leads(&pad.vertices));
+        Near { nearby, cushions, pads }
     }
 
     /// Whether one of some vertices is being untangled.
@@ -324,7 +326,7 @@ impl Trial<'_> {
         observe: &mut dyn FnMut(Stage),
     ) -> Resolved {
         let held: Vec<VertexId> = self.guidance.holds.iter().map(|hold| hold.0).collect();
-        near.nearby.note(&near.cushions, &proposed.positions, self.start.step);
+        near.nearby.note((&near.cushions, &near.pads), &proposed.positions, self.start.step);
         let mut listen = |part| observe(Stage::Contact(part));
         let (contact, settings) = (&self.world.contact, &self.settings.collision);
         let proposal = self.motion(&proposed.positions, &held);
@@ -350,6 +352,8 @@ struct Near {
     nearby: Nearby,
     /// What dynamics does about it, with the numbers of the pairs.
     cushions: Vec<(usize, Cushion)>,
+    /// The same between cloth and bodies.
+    pads: Vec<(usize, Support)>,
 }
 
 impl Near {
@@ -357,10 +361,11 @@ impl Near {
     fn guided(&self, guidance: &Guidance) -> Guidance {
         let mut guidance = guidance.clone();
         guidance.cushions = self.cushions.iter().map(|cushion| cushion.1).collect();
+        guidance.supports.extend(self.pads.iter().map(|pad| pad.1));
         guidance
     }
 
-    /// Lets go of the cushions that pull; says whether there were any. A factor keeps its plan while they are there without strength.
+    /// Lets go of the cushions and pads that pull; says whether there were any. A factor keeps its plan while they are there without strength.
     fn drop_pulling(&mut self, positions: &[DVec3], solver: LinearSolver) -> bool {
         let mut has_pulled = false;
         for (_, cushion) in &mut self.cushions {
@@ -372,7 +377,9 @@ impl Near {
         if solver != LinearSolver::Direct {
             self.cushions.retain(|(_, cushion)| cushion.stiffness > 0.0);
         }
-        has_pulled
+        let count = self.pads.len();
+        self.pads.retain(|(_, pad)| pad.depth(positions) > -PULLED);
+        has_pulled || self.pads.len() < count
     }
 }
 

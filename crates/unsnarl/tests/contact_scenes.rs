@@ -7,13 +7,14 @@ use unsnarl::bodies::Body;
 use unsnarl::bodies::keyframes::{Keyframe, Keyframes};
 use unsnarl::bodies::moving_mesh::MovingMesh;
 use unsnarl::bodies::shape::Shape;
+use unsnarl::contact::LayerMethod;
 use unsnarl::geometry::intersection::{find_intersecting_pairs, triangle_tree};
 use unsnarl::geometry::math::DQuat;
 use unsnarl::geometry::{DVec3, TriMesh, VertexId};
 use unsnarl::model::{Cloth, Model};
 use unsnarl::report::CollisionSummary;
 use unsnarl::scene::environment::Environment;
-use unsnarl::settings::{ClothModel, Settings};
+use unsnarl::settings::{ClothModel, LinearSolver, Settings};
 use unsnarl::simulation::{Flow, Handle, Simulation, World};
 use unsnarl::step::largest_stretch;
 
@@ -192,6 +193,36 @@ fn layers_on_a_turning_ball_cross_neither_each_other_nor_the_ball() {
         let lowest = simulation.state.positions.iter().map(|p| p.y).fold(f64::MAX, f64::min);
         assert!(lowest < 0.0, "{model:?}: the corners hang at {lowest}");
     }
+}
+
+/// A sheet over an arm of triangles: with springs of the contact inside the solve, load and springs find a balance; impulses after the solve
+/// throw cloth up again and again.
+#[test]
+fn cloth_over_an_arm_comes_to_rest_where_bodies_press_inside_the_solve() {
+    let arm = grid(24, 8, |along, length| {
+        let out = DVec3::new((std::f64::consts::TAU * along).sin(), (std::f64::consts::TAU * along).cos(), 0.0);
+        0.06 * out + DVec3::Z * (0.5 - length)
+    });
+    let fastest = |layers: LayerMethod| {
+        let sheet = Cloth::new("sheet", grid(12, 12, |x, z| DVec3::new(0.3 * (x - 0.48), 0.062, 0.3 * (0.5 - z))));
+        let arm = mesh_body(arm.clone(), Keyframes::fixed(DVec3::ZERO), 0.3);
+        let mut simulation = simulation(ClothModel::BaraffWitkin, gravity(), &[sheet], vec![arm], Vec::new());
+        simulation.settings.collision.layers = layers;
+        simulation.settings.dynamics.solver = LinearSolver::Direct;
+        run(&mut simulation, 180);
+        let mut way = vec![0.0; simulation.state.positions.len()];
+        for _ in 0..12 {
+            let before = simulation.state.positions.clone();
+            run(&mut simulation, 1);
+            let moved = simulation.state.positions.iter().zip(&before).map(|(a, b)| a.distance(*b));
+            way.iter_mut().zip(moved).for_each(|(way, moved)| *way += moved);
+        }
+        way.sort_by(f64::total_cmp);
+        way[way.len() / 2] / (12.0 * STEP)
+    };
+    let (inside, after) = (fastest(LayerMethod::Implicit), fastest(LayerMethod::Impulses));
+    println!("median speed after a second and a half: {inside} m/s inside the solve, {after} m/s after it");
+    assert!(inside < 0.5 * after, "{inside} and {after} m/s");
 }
 
 /// Cloth on an inclined plane, flat or folded once: below the friction angle it stays; above it, it slides, flat cloth as a block does.

@@ -5,9 +5,10 @@
 //! vertex-triangle pairs there say the same.
 //! Departs: distances are true distances, not distances to the triangle's plane with a widened border.
 
+use super::response::Contact;
 use super::rules::Rule;
 use super::{ContactInput, Workspace};
-use crate::dynamics::Cushion;
+use crate::dynamics::{Cushion, Support};
 use crate::geometry::ccd::{self, ElementPair, Motion};
 use crate::geometry::{DVec3, Stencil, VertexId};
 
@@ -33,11 +34,18 @@ pub struct Nearby {
     pub(super) proximities: Vec<Proximity>,
     /// The impulse along the normal that each has received already, N s; `None` where it had no cushion.
     pub(super) cushioned: Vec<Option<f64>>,
+    /// Planes at the distance of their body, one for every pair of cloth with a body, with the numbers of the pairs.
+    planes: Vec<(usize, Support)>,
 }
 
 impl Nearby {
-    pub(super) fn new(proximities: Vec<Proximity>) -> Self {
-        Self { cushioned: vec![None; proximities.len()], proximities }
+    pub(super) fn find(input: &ContactInput, workspace: &mut Workspace) -> Self {
+        let proximities = find_proximities(input, workspace);
+        let plane = |(at, proximity): (usize, &Proximity)| {
+            Some((at, proximity.contact(input).support(input, proximity.pair, 0.0)?))
+        };
+        let planes = proximities.iter().enumerate().filter_map(plane).collect();
+        Self { cushioned: vec![None; proximities.len()], planes, proximities }
     }
 
     /// Springs between layers of cloth that are not already parting fast enough, with the numbers of their pairs. Cloth vertices are those for which there
@@ -55,13 +63,42 @@ impl Nearby {
             .collect()
     }
 
-    /// Notes what cushions have done in a solve that ended at these positions.
-    pub fn note(&mut self, cushions: &[(usize, Cushion)], positions: &[DVec3], step: f64) {
+    /// The same springs between cloth and bodies: supports that yield.
+    pub fn pads(&self, velocities: &[DVec3], step: f64, stiffness: f64) -> Vec<(usize, Support)> {
+        let pad = |&(at, plane): &(usize, Support)| {
+            let Proximity { stencil, normal, distance, thickness, .. } = self.proximities[at];
+            let cushion = Cushion::new(stencil, normal, distance, thickness, stiffness);
+            let parting = plane.normal.dot(plane.apply(velocities) * step - plane.carried);
+            let offset = plane.offset + cushion.rest_gap;
+            let pad = Support { offset, stiffness: Some(cushion.stiffness), ..plane };
+            (distance + parting < cushion.rest_gap).then_some((at, pad))
+        };
+        self.planes.iter().filter_map(pad).collect()
+    }
+
+    /// Notes what cushions and pads have done in a solve that ended at these positions.
+    pub fn note(
+        &mut self,
+        (cushions, pads): (&[(usize, Cushion)], &[(usize, Support)]),
+        positions: &[DVec3],
+        step: f64,
+    ) {
         self.cushioned.fill(None);
         for (at, cushion) in cushions.iter().filter(|(_, cushion)| cushion.stiffness > 0.0) {
             let force = cushion.stiffness * cushion.compression(positions);
             self.cushioned[*at] = Some(force.max(0.0) * step);
         }
+        for (at, pad) in pads {
+            let force = pad.stiffness.unwrap_or(0.0) * pad.depth(positions);
+            self.cushioned[*at] = Some(force.max(0.0) * step);
+        }
+    }
+}
+
+impl Proximity {
+    /// The contact between its nearest points.
+    pub(super) fn contact(&self, input: &ContactInput) -> Contact {
+        Contact { stencil: self.stencil, normal: self.normal, friction: side_mean(&self.stencil, input.friction) }
     }
 }
 

@@ -8,9 +8,9 @@
 //! in the first. Pairs that had a cushion in the implicit solve have no other spring, and their friction knows what it pushed.
 
 use super::constraints::{Constraint, Constraints};
-use super::proximity::{Nearby, find_proximities, side_mean};
+use super::proximity::Nearby;
 use super::report::ContactReport;
-use super::response::{Contact, Manner, Spring};
+use super::response::{Manner, Spring};
 use super::settings::{ContactSettings, LayerMethod};
 use super::{ContactInput, Path, Workspace};
 
@@ -32,7 +32,7 @@ pub(super) fn repel(
     let nearby = match path.nearby {
         Some(nearby) => nearby,
         None => {
-            found = Nearby::new(find_proximities(input, workspace));
+            found = Nearby::find(input, workspace);
             &found
         }
     };
@@ -45,11 +45,7 @@ pub(super) fn repel(
     };
     let mut constraints = Constraints::new(path.end.len(), manner);
     for (proximity, cushioned) in proximities.iter().zip(&nearby.cushioned) {
-        let contact = Contact {
-            stencil: proximity.stencil,
-            normal: proximity.normal,
-            friction: side_mean(&proximity.stencil, input.friction),
-        };
+        let contact = proximity.contact(input);
         let target = if cushioned.is_some() { -YIELD * proximity.distance / input.step } else { 0.0 };
         let mut constraint = Constraint::new(proximity.pair, contact, target, proximity.distance);
         constraint.given.sprung = cushioned.unwrap_or(0.0) * proximity.stencil.compliance(input.inverse_mass);

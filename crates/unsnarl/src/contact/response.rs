@@ -124,6 +124,7 @@ impl Contact {
             offset: normal.dot(place) + gap,
             friction: self.friction,
             carried: place - of_body(input.start),
+            stiffness: None,
         })
     }
 

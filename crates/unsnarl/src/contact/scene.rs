@@ -4,8 +4,7 @@
 //! like any other: it goes through the same triangle pipeline, as cloth of infinite mass. (Bridson 2003, 2.1)
 
 use super::{
-    ContactInput, ContactMesh, ContactSettings, Nearby, PairRules, Part, Purpose, Resolved, Workspace,
-    find_proximities, resolve_for,
+    ContactInput, ContactMesh, ContactSettings, Nearby, PairRules, Part, Purpose, Resolved, Workspace, resolve_for,
 };
 use crate::geometry::ccd::Motion;
 use crate::geometry::{DVec3, EdgeId, Topology, TopologyError, TriMesh, VertexId};
@@ -94,9 +93,9 @@ impl ContactScene {
         self.resolve_for(Purpose::Resolve, proposal, &nearby, settings, workspace, &mut |_| {})
     }
 
-    /// What is within thickness at the start of a step; the end does not matter.
+    /// What is within thickness at the start of a step; where cloth ends does not matter.
     pub fn nearby(&self, proposal: &Proposal, workspace: &mut Workspace) -> Nearby {
-        self.with_input(proposal, |input| Nearby::new(find_proximities(input, workspace)))
+        self.with_input(proposal, |input| Nearby::find(input, workspace))
     }
 
     /// The same, for a purpose; `observe` hears of every part of contact as it ends.

@@ -1,4 +1,5 @@
-//! Springs between layers of cloth that lie within their thickness, as part of the implicit solve.
+//! Springs between layers of cloth that lie within their thickness, as part of the implicit solve. (Between cloth and bodies the same springs are
+//! supports with a stiffness of their own.)
 //!
 //! Repulsion after the solve cannot carry a load through a stack of layers or against the pull of stretched cloth: every contact
 //! answers for its own vertices only. As part of the matrix the same spring acts on all of them at once. With `d` the gap and `h` the thickness the force is

@@ -4,7 +4,7 @@
 //! `normal . sum(w_i x_i) >= offset`. It takes the load of the cloth around it where it really acts, between vertices too; vertices keep
 //! their freedom to turn around the point and to slide along the plane. (The sharp objects of Bridson 2003, 2.1)
 //!
-//! In the implicit model it is a stiff spring along the normal, part of the matrix: all its vertices share a triangle, so the
+//! In the implicit model it is a spring along the normal, stiff unless it says otherwise, part of the matrix: all its vertices share a triangle, so the
 //! blocks are there. In the mass-spring model it takes part in every round of strain limiting.
 //!
 //! Does not: know when to let go; the step drops supports that would pull.
@@ -28,6 +28,8 @@ pub struct Support {
     pub friction: f64,
     /// How far the body would carry the point in the step.
     pub carried: DVec3,
+    /// Of its spring, N/m; `None`: as stiff as it takes to hold the point at the plane.
+    pub stiffness: Option<f64>,
 }
 
 /// A support's spring is this many times as stiff as what it holds.
@@ -72,7 +74,10 @@ impl Support {
     }
 
     /// The stiffness of its spring, from the diagonal of the matrix without supports.
-    fn stiffness(&self, pattern: &Pattern, matrix: &BlockMatrix) -> f64 {
+    fn stiffness(&self, pattern: &Pattern, matrix: &BlockMatrix, reach: f64) -> f64 {
+        if let Some(stiffness) = self.stiffness {
+            return stiffness * reach * reach;
+        }
         let diagonal = |k: usize| trace(matrix.diagonal[pattern.row(self.vertices[k])]) / 3.0;
         let held: f64 = (0..3).map(|k| self.weights[k] * self.weights[k] * diagonal(k)).sum();
         STIFFNESS * held / (self.squares() * self.squares())
@@ -87,7 +92,7 @@ pub(super) fn add_supports(
     reach: f64,
     (matrix, right): (&mut BlockMatrix, &mut [DVec3]),
 ) {
-    let stiffness: Vec<f64> = supports.iter().map(|support| support.stiffness(pattern, matrix)).collect();
+    let stiffness: Vec<f64> = supports.iter().map(|support| support.stiffness(pattern, matrix, reach)).collect();
     for (support, stiffness) in supports.iter().zip(stiffness) {
         let (normal, weights) = (support.normal, support.weights);
         let along = DMat3::from_cols(normal * normal.x, normal * normal.y, normal * normal.z) * stiffness;

@@ -184,6 +184,7 @@ fn a_supported_point_stays_above_its_plane_in_both_models() {
         offset: 0.0,
         friction: 0.0,
         carried: DVec3::ZERO,
+        stiffness: None,
     };
     let support = Support { offset: support.apply(&state.positions).y, ..support };
     let free_fall = 9.81 * 0.002 * 0.002;
