@@ -326,7 +326,7 @@ impl Trial<'_> {
         observe: &mut dyn FnMut(Stage),
     ) -> Resolved {
         let held: Vec<VertexId> = self.guidance.holds.iter().map(|hold| hold.0).collect();
-        near.nearby.note((&near.cushions, &near.pads), &proposed.positions, self.start.step);
+        near.nearby.note(&near.forces(&proposed.positions), self.start.step);
         let mut listen = |part| observe(Stage::Contact(part));
         let (contact, settings) = (&self.world.contact, &self.settings.collision);
         let proposal = self.motion(&proposed.positions, &held);
@@ -363,6 +363,14 @@ impl Near {
         guidance.cushions = self.cushions.iter().map(|cushion| cushion.1).collect();
         guidance.supports.extend(self.pads.iter().map(|pad| pad.1));
         guidance
+    }
+
+    /// What cushions and pads push with where the solve ended, N, with the numbers of the pairs.
+    fn forces(&self, positions: &[DVec3]) -> Vec<(usize, f64)> {
+        let cushions = self.cushions.iter().filter(|(_, cushion)| cushion.stiffness > 0.0);
+        let of_cushions = cushions.map(|(at, cushion)| (*at, cushion.stiffness * cushion.compression(positions)));
+        let of_pads = self.pads.iter().map(|(at, pad)| (*at, pad.stiffness.unwrap_or_default() * pad.depth(positions)));
+        of_cushions.chain(of_pads).collect()
     }
 
     /// Lets go of the cushions and pads that pull; says whether there were any. A factor keeps its plan while they are there without strength.

@@ -76,21 +76,11 @@ impl Nearby {
         self.planes.iter().filter_map(pad).collect()
     }
 
-    /// Notes what cushions and pads have done in a solve that ended at these positions.
-    pub fn note(
-        &mut self,
-        (cushions, pads): (&[(usize, Cushion)], &[(usize, Support)]),
-        positions: &[DVec3],
-        step: f64,
-    ) {
+    /// Notes the forces of the cushions and pads of a step, N, with the numbers of their pairs.
+    pub fn note(&mut self, forces: &[(usize, f64)], step: f64) {
         self.cushioned.fill(None);
-        for (at, cushion) in cushions.iter().filter(|(_, cushion)| cushion.stiffness > 0.0) {
-            let force = cushion.stiffness * cushion.compression(positions);
-            self.cushioned[*at] = Some(force.max(0.0) * step);
-        }
-        for (at, pad) in pads {
-            let force = pad.stiffness.unwrap_or(0.0) * pad.depth(positions);
-            self.cushioned[*at] = Some(force.max(0.0) * step);
+        for &(at, force) in forces {
+            self.cushioned[at] = Some(force.max(0.0) * step);
         }
     }
 }
