@@ -1,7 +1,8 @@
 """Recovering from tangles: a tortured shirt, and cloth that a character's own limbs pinch, judged by ipctk and by speeds of the frames.
 
 Run with --unsnarl PATH. Without --long only the tortured shirt and its control run. --control also runs without flypapering and the
-untangler, and expects the bars to be missed. --keep FOLDER keeps the caches and pictures, and uses those that are there.
+untangler, and expects the bars to be missed. Squat, elbow and armpit have to keep all three bars, the others have to be clean after release; what
+they miss is printed. --keep FOLDER keeps the caches and pictures, and uses those that are there.
 """
 
 import argparse
@@ -27,6 +28,7 @@ CHARACTERS = {
 # The frames in which the hand rubs upward, and how much of its motion pinched cloth has to share.
 RUBBING = (14, 24)
 SHARES = {"belly_rub": 0.1, "belly_rub 50 %": 0.5, "belly_rub 100 %": 1.0}
+ALL_BARS = ("squat", "elbow", "armpit")
 # The shirt is tortured until this frame, and has to be clean this many frames later.
 TORTURED, GIVEN = 24, 48
 CONTROL = ["untangle.method=off", "untangle.flypaper=off"]
@@ -43,7 +45,7 @@ def simulate(unsnarl, scene, cache, changes, more=()):
 
 
 def row(name, seen):
-    """Prints what a run showed; whether it keeps the bars."""
+    """Prints what a run showed; which bars it keeps: speed at rest, speed near the pinch, crossings after release."""
     bars = [seen["fastest_at_rest"] < 1e-6, seen["worst_excess"] <= 0.0, seen["crossings"] == 0]
     print(
         f"{name}: {seen['most_pinched']} pinched at most; at rest {seen['fastest_at_rest']:.2e} m/s{'' if bars[0] else ' MISSED'}; "
@@ -52,7 +54,7 @@ def row(name, seen):
         f"{'' if bars[2] else ' MISSED'}",
         flush=True,
     )
-    return all(bars)
+    return bars
 
 
 def shirt(unsnarl, scene, folder):
@@ -93,7 +95,8 @@ def main():
             cache = pathlib.Path(flags.keep or folder) / label
             if not cache.exists():
                 simulate(flags.unsnarl, name, cache, changes)
-            kept &= row(label, judge(cache, rest, release))
+            bars = row(label, judge(cache, rest, release))
+            kept &= all(bars) if name in ALL_BARS else bars[2]
             if name in SHARES:
                 share = shared_motion(cache, RUBBING)
                 print(f"{label}: pinched cloth shares {share:.3f} of the hand's motion", flush=True)
@@ -102,7 +105,7 @@ def main():
                 control = pathlib.Path(flags.keep or folder) / f"{label}_control"
                 if not control.exists():
                     simulate(flags.unsnarl, name, control, changes + CONTROL)
-                kept &= not row(f"{label} without", judge(control, rest, release, cache))
+                kept &= not all(row(f"{label} without", judge(control, rest, release, cache)))
     sys.exit(0 if kept else 1)
 
 
