@@ -197,7 +197,7 @@ def cases(suites, folder):
             for resolution in resolutions:
                 for cut in ["regular", "irregular"]:
                     path = folder / f"{name}_{resolution}_{cut}.obj"
-                    command = [UNSNARL, "make", name, "--resolution", resolution, "--cut", cut, "-o", path, "-q"]
+                    command = [UNSNARL, "make", name, "--resolution", resolution, "--triangulation", cut, "-o", path, "-q"]
                     subprocess.run([str(word) for word in command], check=True)
                     yield f"{name} {resolution} {cut}", path, None, None, []
 

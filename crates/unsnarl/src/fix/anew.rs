@@ -131,7 +131,7 @@ impl Untangling {
         }
         let since = self.calmest.as_ref().map_or(self.steps, |calmest| calmest.step);
         let (input, bearable) = (self.input_stretch(), self.bearable_strain());
-        let is_as_good_as_it_gets = strain <= bearable && self.steps > since + QUIET_STEPS;
+        let is_as_good_as_it_gets = strain <= UNSTRAINED && self.steps > since + QUIET_STEPS;
         // Folds that were turned have yet to bend as their new angles say, which strain does not show.
         if (strain < input.clamp(SETTLED[0], SETTLED[1]) || is_as_good_as_it_gets) && self.flips == 0 {
             Ease::Settled
