@@ -54,7 +54,7 @@ pub fn smallest_gap(
             return f64::INFINITY;
         }
         let pair = [first, second].map(|triangle| topology.triangle(TriangleId::new(triangle)));
-        if are_farther(pair.map(|corners| corners.map(at)), least) {
+        if are_farther(pair, at, least) {
             return f64::INFINITY;
         }
         let gap_squared = triangle_gap_squared(pair, at);
@@ -65,30 +65,37 @@ pub fn smallest_gap(
 }
 
 /// Whether the plane of one of two triangles, or a plane upright on it along one of its sides, proves that they are farther
-/// apart than a distance, metres. Quick, and proves most of it; `false` says nothing.
-fn are_farther([a, b]: [[DVec3; 3]; 2], distance: f64) -> bool {
-    // Far above what rounding can do to coordinates relative to a corner, far below any gap worth telling.
-    const ROUNDING: f64 = 1e-9;
+/// apart than a distance, metres. Of triangles with a common vertex, it is the side opposite to it that has to be far from the other triangle, for both.
+/// Quick, and proves most of it; `false` says nothing.
+fn are_farther([a, b]: [[VertexId; 3]; 2], at: impl Fn(VertexId) -> DVec3, distance: f64) -> bool {
     if distance == f64::INFINITY {
         return false;
     }
-    let is_beyond = |ours: [DVec3; 3], theirs: [DVec3; 3]| {
-        let [first, second] = [ours[1] - ours[0], ours[2] - ours[0]];
-        let Some(normal) = first.cross(second).try_normalize() else { return false };
-        let heights = theirs.map(|point| (point - ours[0]).dot(normal));
-        let size = first.abs().max_element() + (theirs[0] - ours[0]).abs().max_element();
-        let enough = distance + ROUNDING * (distance + size);
-        let least = |values: [f64; 3]| values.into_iter().fold(f64::INFINITY, f64::min);
-        if least(heights) > enough || least(heights.map(|height| -height)) > enough {
-            return true;
-        }
-        (0..3).any(|corner| {
-            let side = ours[(corner + 1) % 3] - ours[corner];
-            let outward = side.cross(normal).normalize_or_zero();
-            least(theirs.map(|point| (point - ours[corner]).dot(outward))) > enough
-        })
+    let is_far = |ours: [VertexId; 3], theirs: [VertexId; 3]| {
+        is_beyond(ours.map(&at), theirs.into_iter().filter(|vertex| !ours.contains(vertex)).map(&at), distance)
     };
-    is_beyond(a, b) || is_beyond(b, a)
+    match a.iter().filter(|vertex| b.contains(vertex)).count() {
+        0 => is_far(a, b) || is_far(b, a),
+        1 => is_far(a, b) && is_far(b, a),
+        _ => false,
+    }
+}
+
+/// Whether such a plane of a triangle has some points on its outer side, all farther away than a distance.
+fn is_beyond(triangle: [DVec3; 3], points: impl Iterator<Item = DVec3> + Clone, distance: f64) -> bool {
+    // Far above what rounding can do to coordinates relative to a corner, far below any gap worth telling.
+    const ROUNDING: f64 = 1e-9;
+    let [first, second] = [triangle[1] - triangle[0], triangle[2] - triangle[0]];
+    let Some(normal) = first.cross(second).try_normalize() else { return false };
+    let farthest = points.clone().map(|point| (point - triangle[0]).abs().max_element()).fold(0.0, f64::max);
+    let enough = distance + ROUNDING * (distance + first.abs().max_element() + farthest);
+    let are_above = |corner: DVec3, up: DVec3| points.clone().all(|point| (point - corner).dot(up) > enough);
+    are_above(triangle[0], normal)
+        || are_above(triangle[0], -normal)
+        || (0..3).any(|corner| {
+            let side = triangle[(corner + 1) % 3] - triangle[corner];
+            are_above(triangle[corner], side.cross(normal).normalize_or_zero())
+        })
 }
 
 /// Over the vertices of one against the other and the edges of both, leaving out what shares a vertex.
