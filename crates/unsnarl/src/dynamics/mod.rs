@@ -8,7 +8,7 @@
 
 pub mod air;
 pub mod baraff_witkin;
-mod block_cholesky;
+pub(crate) mod block_cholesky;
 mod block_matrix;
 mod coarse;
 mod conjugate_gradients;

@@ -123,7 +123,7 @@ impl Untangling {
 
     /// Looks at clean cloth that is where it belongs.
     pub(super) fn ease(&mut self) -> Ease {
-        const LESS: f64 = 0.995;
+        const LESS: f64 = 0.99;
         let strain = self.strain(&self.state.positions);
         let least = self.calmest.as_ref().map_or(f64::INFINITY, |calmest| calmest.strain);
         if strain < LESS * least {
@@ -142,12 +142,16 @@ impl Untangling {
         }
     }
 
-    /// Whether measures alone have undone the tangle, before any step, and no triangle is stretched: then nothing was dragged
+    /// Whether measures alone have undone the tangle, before any step, and cloth is not strained: then nothing was dragged
     /// along that would have to come home.
     pub(super) fn is_unstrained_at_once(&self) -> bool {
-        const STRETCHED: f64 = 1.05;
+        const STRETCHED: f64 = 1.3;
         let largest = |positions: &[DVec3]| Spread::of_stretch(&self.model, positions).max;
-        self.steps == 0 && largest(&self.state.positions) < STRETCHED.max(largest(&self.input_positions))
+        let has_left = self.is_parted || self.is_laid_out;
+        self.steps == 0
+            && !has_left
+            && self.is_unstrained(&self.state.positions)
+            && largest(&self.state.positions) < STRETCHED.max(largest(&self.input_positions))
     }
 
     /// Goes back to the least strained clean state where the present one crosses or is strained.
@@ -158,6 +162,11 @@ impl Untangling {
         if is_worse || !self.analyze_unpinched().is_empty() {
             self.state.positions = calmest.cloth;
         }
+    }
+
+    /// Whether cloth has about its size, whatever it had before.
+    pub(super) fn is_unstrained(&self, positions: &[DVec3]) -> bool {
+        self.strain(positions) <= UNSTRAINED
     }
 
     /// Whether cloth is stretched or compressed more than cloth should be, and more than it was.
@@ -174,6 +183,11 @@ impl Untangling {
     pub(super) fn is_out_of_shape(&mut self) -> bool {
         const WORN: f64 = 1.5;
         self.input_stretch() > WORN
+    }
+
+    /// Whether the input was stretched, so that more than a neighbourhood has to change its size.
+    pub(super) fn was_strained(&mut self) -> bool {
+        self.input_stretch() > UNSTRAINED
     }
 
     /// The 99th percentile of stretch in the input.

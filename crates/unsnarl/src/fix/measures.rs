@@ -6,6 +6,7 @@ use super::watch::Advance;
 use super::{FixMethod, Untangling, touching};
 use crate::analysis::{self, ContourKind, Tangle, TangledContour};
 use crate::untangle::ordering::Ordering;
+use crate::untangle::strain_bounds::StrainBounds;
 use crate::untangle::{flip, layering};
 use unsnarl_geometry::{DVec3, TriangleId, VertexId};
 
@@ -13,7 +14,7 @@ use unsnarl_geometry::{DVec3, TriangleId, VertexId};
 const MOST_RETREATS: usize = 4;
 
 /// What the upper of two crossing pieces goes of the way, in the order of trial: one of the two may have no room.
-const UPPER_SHARES: [f64; 3] = [0.5, 1.0, 0.0];
+const UPPER_SHARES: [f64; 3] = [1.0, 0.5, 0.0];
 
 /// What came of putting pieces in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,12 +41,14 @@ impl Untangling {
             return false;
         }
         let free = self.free();
+        let (topology, shapes) = (&self.model.topology, &self.model.rest_shapes);
+        let bounds = StrainBounds::new(topology, shapes, &self.input_positions, StrainBounds::TIGHT);
         let among_cloth = self.among_cloth(tangle);
         let mut best: Option<(usize, Vec<DVec3>)> = None;
         for upper_share in UPPER_SHARES {
             let mut positions = self.all_positions();
             // Bodies are left out: they are not ordered, and have many triangles.
-            let ordering = Ordering { topology: &self.model.topology, ..self.ordering(&free, upper_share) };
+            let ordering = Ordering { topology: &self.model.topology, ..self.ordering(&free, &bounds, upper_share) };
             let cloth = &mut positions[..free.len()];
             let rounds = layering::put_in_order(&ordering, &self.settings.layers, &among_cloth, cloth);
             self.resolvers.layering += rounds;
@@ -55,7 +58,7 @@ impl Untangling {
             if rounds > 0 && is_better && best.as_ref().is_none_or(|(least, _)| left < *least) {
                 best = Some((left, positions));
             }
-            if best.as_ref().is_some_and(|(left, _)| 10 * *left < segments) || (self.stop)() {
+            if best.as_ref().is_some_and(|(left, _)| 2 * *left < segments) || (self.stop)() {
                 break;
             }
         }
@@ -64,8 +67,29 @@ impl Untangling {
             return false;
         };
         self.order = Order::Helped(segments);
-        self.move_to(&positions);
+        // Cloth that slid is at ease: only what still crosses has to move on.
+        if self.is_unstrained(&positions[..free.len()]) {
+            self.place(&positions);
+        } else {
+            self.move_to(&positions);
+            if self.was_strained() {
+                self.free_pieces(tangle);
+            }
+        }
         true
+    }
+
+    /// Lets the whole of every piece move of which a good share is on the wrong side of another one: it was strained as a whole.
+    fn free_pieces(&mut self, tangle: &Tangle) {
+        const SHARE: f64 = 0.1;
+        let topology = self.assembly.topology();
+        let mut counts = vec![[0, 0]; topology.component_count()];
+        (0..self.active.len()).for_each(|vertex| counts[topology.component(VertexId::new(vertex))][0] += 1);
+        tangle.colours.red_vertices.iter().for_each(|&vertex| counts[topology.component(vertex)][1] += 1);
+        for vertex in (0..self.active.len()).map(VertexId::new) {
+            let [all, red] = counts[topology.component(vertex)];
+            self.active[vertex.index()] |= red as f64 > SHARE * all as f64 && !self.pinched.has(vertex);
+        }
     }
 
     /// The contours of cloth with cloth.
@@ -82,11 +106,16 @@ impl Untangling {
         if !takes_part || self.flips == MOST_FLIPS || tangle.count(ContourKind::Bli) == 0 {
             return false;
         }
-        let free = self.free();
+        let (free, bounds) = (self.free(), self.bounds(StrainBounds::TIGHT));
         let mut positions = self.all_positions();
         let wishes = (self.settings.styles.as_slice(), tangle);
-        let report =
-            flip::flip(&self.model, &self.state.rest_angles, &self.ordering(&free, 1.0), wishes, &mut positions);
+        let report = flip::flip(
+            &self.model,
+            &self.state.rest_angles,
+            &self.ordering(&free, &bounds, 1.0),
+            wishes,
+            &mut positions,
+        );
         if report.rounds == 0 {
             return false;
         }
@@ -100,14 +129,21 @@ impl Untangling {
         true
     }
 
-    fn ordering<'a>(&'a self, free: &'a [bool], upper_share: f64) -> Ordering<'a> {
+    fn ordering<'a>(&'a self, free: &'a [bool], bounds: &'a StrainBounds, upper_share: f64) -> Ordering<'a> {
         Ordering {
             topology: self.assembly.topology(),
             local_size: &self.local_size,
             free,
             separation: self.settings.separation,
             upper_share,
+            bounds,
+            bodies: &self.bodies,
         }
+    }
+
+    /// How far triangles may be stretched by measures.
+    pub(super) fn bounds(&self, around_rest: [f64; 2]) -> StrainBounds<'_> {
+        StrainBounds::new(&self.model.topology, &self.model.rest_shapes, &self.input_positions, around_rest)
     }
 
     /// Which vertices of cloth measures may move.

@@ -3,21 +3,65 @@
 use super::window::{Whole, Window};
 use super::{FixStage, Observe, Untangling};
 use crate::contact::{self, ContactInput, ContactSettings};
-use crate::dynamics::{self, Guidance, Hold, Proposal, Start};
+use crate::dynamics::support::Support;
+use crate::dynamics::{self, Guidance, Hold, Start};
 use crate::model::Model;
 use crate::scene::environment::Environment;
 use crate::settings::{DynamicsSettings, Integration};
 use crate::state::State;
-use crate::untangle::Remedy;
+use crate::untangle::sliding::Sliding;
+use crate::untangle::strain_bounds::StrainBounds;
+use crate::untangle::{ColourRules, Remedy};
 use unsnarl_geometry::{DVec3, VertexId};
+
+/// Rounds in which supports are found and those that pull are dropped.
+const SUPPORT_ROUNDS: usize = 3;
+/// A support is needed if its point would end below its plane, or above it by less than this, metres: else it would pull.
+const PULLED: f64 = 1e-9;
 
 impl Untangling {
     /// Dynamics and contact under the rules and forces of a remedy.
     pub(super) fn advance(&mut self, remedy: &Remedy, observe: Observe) {
-        let mut proposed = self.propose(&remedy.guidance);
-        observe(FixStage::Propose, &proposed.positions);
+        let proposed = self.propose(&remedy.guidance);
+        self.resolve(proposed, &remedy.rules, observe);
+    }
+
+    /// Lets clean cloth slide to where it is less strained, and home by a share of the way.
+    ///
+    /// Dynamics would bend it as well, by moves that contact throws back where layers lie on each other: the strain that this makes does
+    /// not go away.
+    pub(super) fn slide(&mut self, rules: &ColourRules, homing: f64, observe: Observe) {
+        const ROUNDS: usize = 3;
+        let mut free = self.free();
+        free.iter_mut().zip(&self.active).for_each(|(free, active)| *free &= active);
+        let mut places = self.state.positions.clone();
+        let (topology, shapes) = (&self.model.topology, &self.model.rest_shapes);
+        let bounds = StrainBounds::around_rest(topology, shapes, StrainBounds::RELAXED);
+        if let Some(mut sliding) = Sliding::new(&self.model.topology, &bounds, &free, 0.0, &places) {
+            for (vertex, home) in self.homes.iter().enumerate().filter(|(vertex, _)| free[*vertex]) {
+                let way = home.map_or(DVec3::ZERO, |home| home - places[vertex]);
+                places[vertex] += homing * way.clamp_length_max(self.local_size[vertex]);
+            }
+            let (mut asked, mut slack) = (places.clone(), vec![0.0; places.len()]);
+            for _ in 0..ROUNDS {
+                sliding.round(&bounds, &mut places, &mut |places| {
+                    for (vertex, push) in self.bodies.pushes_since(&mut asked, &mut slack, places) {
+                        if free[vertex] {
+                            places[vertex] += push;
+                        }
+                    }
+                });
+            }
+        }
+        self.limit_motion(&mut places);
+        self.resolve(places, rules, observe);
+    }
+
+    /// Goes as far as contact lets cloth.
+    fn resolve(&mut self, proposed: Vec<DVec3>, rules: &ColourRules, observe: Observe) {
+        observe(FixStage::Propose, &proposed);
         let from = self.all_positions();
-        let to: Vec<DVec3> = proposed.positions.iter().chain(&self.body_positions).copied().collect();
+        let to: Vec<DVec3> = proposed.iter().chain(&self.body_positions).copied().collect();
         let mean_mass = self.model.masses.iter().sum::<f64>() / self.model.masses.len() as f64;
         let mut free: Vec<bool> = (0..from.len()).map(|vertex| self.active.get(vertex) == Some(&true)).collect();
         for (vertex, _) in &self.holds {
@@ -36,7 +80,7 @@ impl Untangling {
             inverse_mass: &inverse_mass,
             thickness: &self.thickness,
             friction: &friction,
-            rules: &remedy.rules,
+            rules,
         };
         // Large zones strain cloth more than slowing it down does, and cost more.
         let contact_settings = ContactSettings {
@@ -53,9 +97,8 @@ impl Untangling {
         };
         let moves = resolved.iter().zip(&from).zip(&self.local_size);
         self.last_move = moves.map(|((to, from), size)| to.distance(*from) / size).fold(0.0, f64::max);
-        proposed.positions.copy_from_slice(&resolved[..self.state.positions.len()]);
-        let start = start(&self.model, &self.state, self.settings.step);
-        self.state = dynamics::finish(&start, proposed, &dynamics_settings(), &mut self.dynamics_workspace);
+        self.state.positions.copy_from_slice(&resolved[..proposed.len()]);
+        self.state.time += self.settings.step;
         observe(FixStage::Contact, &self.state.positions);
     }
 
@@ -80,23 +123,57 @@ impl Untangling {
     }
 
     /// Where dynamics alone would move cloth. What is not active is held.
-    fn propose(&mut self, guidance: &Guidance) -> Proposal {
+    fn propose(&mut self, guidance: &Guidance) -> Vec<DVec3> {
         let frozen = (0..self.active.len()).filter(|&vertex| !self.active[vertex]).map(VertexId::new);
         let held =
             frozen.map(|vertex| (vertex, self.state.positions[vertex.index()])).chain(self.holds.iter().copied());
-        let guidance =
+        let mut guidance =
             Guidance { holds: held.map(|(vertex, point)| (vertex, Hold::At(point))).collect(), ..guidance.clone() };
+        let near = self.planes_of_bodies();
         let start = start(&self.model, &self.state, self.settings.step);
         let mut proposed = dynamics::propose(&start, &guidance, &dynamics_settings(), &mut self.dynamics_workspace);
+        for _ in 0..SUPPORT_ROUNDS {
+            let needed = |plane: &&Support| plane.depth(&proposed.positions) > -PULLED;
+            let supports: Vec<Support> = near.iter().filter(needed).copied().collect();
+            if supports == guidance.supports {
+                break;
+            }
+            guidance.supports = supports;
+            proposed = dynamics::propose(&start, &guidance, &dynamics_settings(), &mut self.dynamics_workspace);
+        }
         self.limit_motion(&mut proposed.positions);
-        proposed
+        proposed.positions
+    }
+
+    /// The plane of the body below every vertex that may move and could reach one in a step.
+    fn planes_of_bodies(&self) -> Vec<Support> {
+        if self.bodies.is_idle() {
+            return Vec::new();
+        }
+        let plane = |vertex: usize| {
+            let reach = self.settings.largest_move * self.local_size[vertex];
+            let place = self.state.positions[vertex];
+            let sight = self.bodies.sight_within(place, reach).filter(|sight| sight.signed_distance > 0.0)?;
+            let kept = sight.signed_distance.min(self.settings.body_separation);
+            Some(Support {
+                vertices: [VertexId::new(vertex); 3],
+                weights: [1.0, 0.0, 0.0],
+                normal: sight.outward,
+                offset: sight.outward.dot(place) - sight.signed_distance + kept,
+                friction: 0.0,
+                carried: DVec3::ZERO,
+                stiffness: None,
+            })
+        };
+        (0..self.active.len()).filter(|&vertex| self.active[vertex]).filter_map(plane).collect()
     }
 
     /// Shortens moves that are longer than a share of the edges around.
     fn limit_motion(&self, end: &mut [DVec3]) {
         for (vertex, end) in end.iter_mut().enumerate() {
             let start = self.state.positions[vertex];
-            *end = start + (*end - start).clamp_length_max(self.settings.largest_move * self.local_size[vertex]);
+            let longest = self.settings.largest_move * self.local_size[vertex];
+            *end = start + (*end - start).clamp_length_max(longest);
         }
     }
 }

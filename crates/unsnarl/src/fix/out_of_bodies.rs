@@ -10,10 +10,9 @@
 use super::Untangling;
 use super::report::Spread;
 use super::rings::rings_around;
-use crate::analysis::{self, PartKind, Tangle};
+use crate::analysis::{PartKind, Tangle};
 use crate::untangle::body_push::Pushing;
-use crate::untangle::evening::Bounds;
-use crate::untangle::smoothing::CARRIES;
+use crate::untangle::strain_bounds::StrainBounds;
 use unsnarl_geometry::{DVec3, TriangleId, VertexId};
 
 impl Untangling {
@@ -39,50 +38,28 @@ impl Untangling {
         if touched.is_empty() {
             return false;
         }
-        let (mut rounds, mut positions) = self.push_out_around(&touched, &pushing, all.clone(), 0);
-        let mut memory = analysis::Workspace::default();
-        let count = |tangle: &Tangle| -> usize {
-            self.among_cloth(tangle).contours.iter().map(|tangled| tangled.contour.segments.len()).sum()
-        };
-        let mut crossing = |positions: &[DVec3]| count(&analysis::analyze(&self.assembly, positions, &mut memory));
-        let alone = crossing(&positions);
-        if alone > count(tangle) {
-            let (more, carried) = self.push_out_around(&touched, &pushing, all, CARRIES);
-            rounds += more;
-            if crossing(&carried) < alone {
-                positions = carried;
-            }
-        }
+        let (rounds, positions) = self.push_out_around(&touched, &pushing, all);
         self.resolvers.body_push += rounds;
         self.place(&positions);
         rounds > 0
     }
 
     /// Moves cloth out of bodies, and no more of it than some rings around what is touched; twice as many, within looser bounds,
-    /// where cloth is strained and that helps. First its surroundings are carried along so many times. Returns the rounds taken and the positions.
-    fn push_out_around(
-        &self,
-        touched: &[VertexId],
-        pushing: &Pushing,
-        from: Vec<DVec3>,
-        carries: usize,
-    ) -> (usize, Vec<DVec3>) {
+    /// where cloth is strained and that helps. Returns the rounds taken and the positions.
+    fn push_out_around(&self, touched: &[VertexId], pushing: &Pushing, from: Vec<DVec3>) -> (usize, Vec<DVec3>) {
         const STRAINED: f64 = 1.05;
         const HELPS: f64 = 0.99;
         const MOST_RINGS: usize = 16;
-        let bounds = |around_rest| {
-            Bounds::new(&self.model.topology, &self.model.rest_shapes, &self.input_positions, around_rest)
-        };
         let unstrained = STRAINED.max(Spread::of_stretch(&self.model, &self.input_positions).p99);
-        let (tight, loose) = (bounds(Bounds::TIGHT), bounds(Bounds::LOOSE));
+        let (mut tight, mut loose) = (self.bounds(StrainBounds::TIGHT), self.bounds(StrainBounds::LOOSE));
         let (mut rounds, mut rings, mut best) = (0, self.settings.rings, (f64::INFINITY, from));
         loop {
             let near = rings_around(&self.model.topology, touched.to_vec(), rings);
             let free: Vec<bool> = near.iter().zip(pushing.free).map(|(near, free)| near.is_some() && *free).collect();
             let mut positions = best.1.clone();
             let pushing = Pushing { free: &free, ..*pushing };
-            let (carries, bounds) = if rounds == 0 { (carries, &tight) } else { (0, &loose) };
-            rounds += self.bodies.push_out_smoothly(&pushing, bounds, carries, &mut positions).rounds;
+            let bounds = if rounds == 0 { &mut tight } else { &mut loose };
+            rounds += self.bodies.push_out_smoothly(&pushing, bounds, &mut positions).rounds;
             let strain = Spread::of_stretch(&self.model, &positions[..free.len()]).p99;
             let is_better = strain < HELPS * best.0;
             if is_better {

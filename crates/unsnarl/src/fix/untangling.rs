@@ -214,6 +214,10 @@ impl Untangling {
         }
         rules.keep_usual_from(self.state.positions.len());
         rules.let_through_bodies(self.pinched.flags());
+        if self.is_sliding(tangle) {
+            observe(FixStage::Untangle, &self.state.positions);
+            return self.slide(&rules, SLIDING_DECAY.powi(self.calm_steps as i32), observe);
+        }
         let places = (self.state.positions.as_slice(), self.local_size.as_slice());
         let guidance = home::guidance(&self.homes, &self.model.masses, places, self.homing());
         observe(FixStage::Untangle, &self.state.positions);
@@ -265,11 +269,17 @@ impl Untangling {
         }
     }
 
+    /// Whether clean cloth has nothing to do but to become less strained: no fold to bend, no way to go.
+    fn is_sliding(&mut self, tangle: &Tangle) -> bool {
+        let has_moved_at_large =
+            self.is_parted || self.is_laid_out || self.flips > 0 || self.way_home.is_some() || self.was_strained();
+        self.is_done(tangle) && self.phase == Phase::Untangling && !has_moved_at_large
+    }
+
     /// How strongly cloth is drawn home in this step, N/m per kilogram: strongly when it has just become clean or is on its
     /// way back, and less with every step from then on.
     fn homing(&self) -> f64 {
-        const DECAY: f64 = 0.7;
-        let share = if self.calm_steps == 0 { 0.0 } else { DECAY.powi(self.calm_steps as i32) };
+        let share = if self.calm_steps == 0 { 0.0 } else { HOMING_DECAY.powi(self.calm_steps as i32) };
         share / (self.settings.step * self.settings.step)
     }
 
@@ -334,7 +344,8 @@ impl Untangling {
                 return Advance::LookAgain;
             }
             let is_stuck = ease == Ease::Stuck && self.phase == Phase::Untangling;
-            let is_at_ease = ease == Ease::Settled && (self.calm_steps > HOMING_STEPS || self.is_unstrained_at_once());
+            let has_come_home = self.calm_steps > if self.is_sliding(tangle) { SLIDING_STEPS } else { HOMING_STEPS };
+            let is_at_ease = (ease == Ease::Settled && has_come_home) || self.is_unstrained_at_once();
             let most = match self.phase {
                 Phase::Untangling => self.settings.relaxation_steps,
                 Phase::GrowingBack => self.settings.growth_steps,
@@ -409,6 +420,11 @@ impl Untangling {
 
 /// Steps in which cloth is drawn home before it may count as at rest.
 const HOMING_STEPS: usize = 12;
+/// Springs that draw cloth home are weaker by this factor in every step.
+const HOMING_DECAY: f64 = 0.7;
+/// The same where cloth slides.
+const SLIDING_STEPS: usize = 4;
+const SLIDING_DECAY: f64 = 0.5;
 
 /// What untangling is at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,9 +9,9 @@
 //! Does not: keep cloth from crossing cloth on the way, nor find out of a place where the body crosses itself.
 
 use super::body_surface::{BodySurface, Sight};
-use super::evening::{self, Bounds};
 use super::holes::{Hole, holes, mean_pushes};
-use super::smoothing::carry_along;
+use super::sliding::{Sliding, take_back};
+use super::strain_bounds::StrainBounds;
 use crate::analysis::{Assembly, PartKind, Workspace};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
@@ -82,22 +82,18 @@ impl BodyPush {
 
     /// Moves cloth out of the bodies. Positions are those of the whole assembly.
     pub fn push_out(&self, pushing: &Pushing, positions: &mut [DVec3]) -> PushReport {
-        self.push_out_within(pushing, &mut vec![0.0; pushing.free.len()], positions)
-    }
-
-    /// The same with what is known of each vertex from before: one farther out than its slack, metres, cannot have come
-    /// near since it was last looked at.
-    fn push_out_within(&self, pushing: &Pushing, slack: &mut [f64], positions: &mut [DVec3]) -> PushReport {
         let assembly = pushing.assembly;
         let mut report = PushReport::default();
         if self.is_idle() {
             return report;
         }
         let mut memory = Workspace::default();
+        // One farther out than its slack, metres, cannot have come near since it was last looked at.
+        let mut slack = vec![0.0; pushing.free.len()];
         loop {
             let holes = self.holes(pushing, positions, &mut memory);
             report.left = holes.len();
-            let mut pushes = self.vertex_pushes(positions, slack);
+            let mut pushes = self.vertex_pushes(positions, &mut slack);
             pushes.retain(|push| pushing.pinched.get(push.0) != Some(&true));
             let is_out = holes.is_empty() && pushes.iter().all(|push| push.1.length() < 0.5 * self.separation);
             if is_out || report.rounds == pushing.rounds {
@@ -105,7 +101,9 @@ impl BodyPush {
             }
             report.rounds += 1;
             pushes.extend(self.hole_pushes(assembly.topology(), positions, &holes));
-            apply(pushes, pushing.free, slack, positions);
+            for (vertex, step) in apply(pushes, pushing.free, positions) {
+                slack[vertex] -= step.length();
+            }
         }
     }
 
@@ -126,32 +124,30 @@ impl BodyPush {
         touched
     }
 
-    /// As [`BodyPush::push_out`], and evens strain out on the way, so that cloth slides over the body and goes no farther out than
-    /// it must. Points of triangles that a body has stood through are kept out like vertices; whether there are more is looked
+    /// As [`BodyPush::push_out`], and cloth slides over the body on the way, so that it is strained no more than it must
+    /// ([`super::sliding`]). Points of triangles that a body has stood through are kept out like vertices; whether there are more is looked
     /// up in some rounds only.
-    ///
-    /// Before that, `carries` times, the displacement is smoothed over the cloth: surroundings that are carried along seldom come
-    /// to cross other cloth, but more of the cloth moves than would have to.
     pub fn push_out_smoothly(
         &self,
         pushing: &Pushing,
-        bounds: &Bounds,
-        carries: usize,
+        bounds: &mut StrainBounds,
         positions: &mut [DVec3],
     ) -> PushReport {
-        const EVENINGS: usize = 200;
+        const MOST_ROUNDS: usize = 80;
         const BETWEEN_LOOKS: usize = 10;
         const STILL: f64 = 0.1;
+        const TAKEN_BACK: f64 = 0.2;
         let topology = pushing.assembly.topology();
         let mut slack = vec![0.0; pushing.free.len()];
         let (mut memory, mut samples) = (Workspace::default(), Samples::default());
-        let mut last_look = positions[..slack.len()].to_vec();
+        let before = positions[..slack.len()].to_vec();
+        let mut last_look = before.clone();
         let mut report = PushReport::default();
-        for _ in 0..carries {
-            report.rounds += self.push_out(pushing, positions).rounds;
-            carry_along(topology, &last_look, positions, pushing.free, 0.02 * self.separation);
-        }
-        for round in 0..EVENINGS {
+        let Some(mut sliding) = Sliding::new(topology, bounds, pushing.free, 0.0, positions) else {
+            return self.push_out(pushing, positions);
+        };
+        let mut asked = positions[..slack.len()].to_vec();
+        for round in 0..MOST_ROUNDS {
             if round % BETWEEN_LOOKS == 0 {
                 let holes = self.holes(pushing, positions, &mut memory);
                 holes.iter().for_each(|hole| samples.remember(topology, positions, hole));
@@ -160,22 +156,20 @@ impl BodyPush {
                     break;
                 }
                 last_look.copy_from_slice(&positions[..slack.len()]);
+                if round > 0 {
+                    bounds.spare(topology, positions);
+                }
             }
-            let mut pushes = self.vertex_pushes(positions, &mut slack);
-            pushes.retain(|push| pushing.pinched.get(push.0) != Some(&true));
-            pushes.extend(self.sample_pushes(topology, positions, &samples));
-            let is_out = pushes.is_empty();
-            apply(pushes, pushing.free, &mut slack, positions);
-            let moved = evening::even_out(topology, bounds, positions, pushing.free);
-            if let Some(moved) = &moved {
-                slack.iter_mut().zip(moved).for_each(|(slack, moved)| *slack -= moved);
-            }
-            if is_out && moved.is_none() && round > 0 {
-                break;
-            }
+            sliding.round(bounds, positions, &mut |positions| {
+                let mut pushes = self.pushes_since(&mut asked, &mut slack, positions);
+                pushes.retain(|push| pushing.pinched.get(push.0) != Some(&true));
+                pushes.extend(self.sample_pushes(topology, positions, &samples));
+                apply(pushes, pushing.free, positions);
+            });
             report.rounds += 1;
         }
-        let again = self.push_out_within(pushing, &mut slack, positions);
+        take_back(TAKEN_BACK * self.separation, &before, &mut positions[..before.len()]);
+        let again = self.push_out(pushing, positions);
         PushReport { rounds: report.rounds + again.rounds, left: again.left }
     }
 
@@ -205,11 +199,26 @@ impl BodyPush {
 
     /// The nearest body as seen from a point, or the one that it is deepest in.
     fn sight(&self, point: DVec3) -> Option<Sight> {
-        let sights = self.surfaces.iter().filter_map(|surface| surface.seen_from(point, REACH));
+        self.sight_within(point, REACH)
+    }
+
+    /// The same within a reach, metres.
+    pub fn sight_within(&self, point: DVec3, reach: f64) -> Option<Sight> {
+        let sights = self.surfaces.iter().filter_map(|surface| surface.seen_from(point, reach));
         sights.min_by(|a, b| a.signed_distance.total_cmp(&b.signed_distance))
     }
 
-    /// Vertices that are too near or inside, and the way out.
+    /// As [`BodyPush::vertex_pushes`], for vertices that were last asked about somewhere else, where they had their slack.
+    pub fn pushes_since(&self, asked: &mut [DVec3], slack: &mut [f64], positions: &[DVec3]) -> Vec<(usize, DVec3)> {
+        for ((slack, asked), place) in slack.iter_mut().zip(asked).zip(positions) {
+            *slack -= place.distance(*asked);
+            *asked = *place;
+        }
+        if self.is_idle() { Vec::new() } else { self.vertex_pushes(positions, slack) }
+    }
+
+    /// Vertices that are too near or inside, and the way out. One farther out than its slack, metres, cannot have come near since it was
+    /// last looked at.
     fn vertex_pushes(&self, positions: &[DVec3], slack: &mut [f64]) -> Vec<(usize, DVec3)> {
         slack
             .par_iter_mut()
@@ -268,12 +277,10 @@ impl Samples {
     }
 }
 
-/// Moves free vertices by the means of what pushes them.
-fn apply(pushes: Vec<(usize, DVec3)>, free: &[bool], slack: &mut [f64], positions: &mut [DVec3]) {
-    for (vertex, step) in mean_pushes(pushes) {
-        if free[vertex] {
-            positions[vertex] += step;
-            slack[vertex] -= step.length();
-        }
-    }
+/// Moves free vertices by the means of what pushes them; returns their steps.
+fn apply(pushes: Vec<(usize, DVec3)>, free: &[bool], positions: &mut [DVec3]) -> Vec<(usize, DVec3)> {
+    let mut steps = mean_pushes(pushes);
+    steps.retain(|step| free[step.0]);
+    steps.iter().for_each(|(vertex, step)| positions[*vertex] += *step);
+    steps
 }

@@ -2,15 +2,17 @@
 //!
 //! A vertex of the upper surface sees the lower one at its nearest point. If it is on the wrong side there, or nearer than
 //! the separation, the two share the way; where triangles cross although their corners are right, the middles of
-//! the holes go apart. Between rounds the displacement is smoothed over the cloth, so that what was moved is not torn from
-//! what was not. It is what pushes cloth out of bodies, between surfaces that both may move.
+//! the holes go apart. Cloth slides on the way ([`super::sliding`]), so that what was moved is not torn from what was not. It is what pushes cloth out
+//! of bodies, between surfaces that both may move.
 //!
 //! Guarantees: only free vertices move; the result depends on neither threads nor order.
 //! Does not: say which side is right, nor keep either surface from crossing anything else.
 
+use super::body_push::BodyPush;
 use super::body_surface::{BodySurface, Sight};
 use super::holes::{holes, mean_pushes, normal_of};
-use super::smoothing::{CARRIES, carry_along};
+use super::sliding::{Sliding, take_back};
+use super::strain_bounds::StrainBounds;
 use crate::analysis::Workspace;
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -29,6 +31,10 @@ pub struct Ordering<'a> {
     pub separation: f64,
     /// What the upper surface goes of the way, 0 to 1; the lower one goes the rest.
     pub upper_share: f64,
+    /// How far triangles may be stretched on the way.
+    pub bounds: &'a StrainBounds<'a>,
+    /// Bodies that cloth is kept out of on the way.
+    pub bodies: &'a BodyPush,
 }
 
 /// A part of the cloth, ready to be seen from other parts.
@@ -73,7 +79,7 @@ impl Look {
 
 /// Other pieces are seen from this many times the size of the mesh.
 const REACH: f64 = 4.0;
-/// Rounds of pushing before displacements are smoothed.
+/// Rounds of pushing, once cloth has slid.
 const ROUNDS: usize = 60;
 /// Rounds are given up when pushes have not become less by this factor for as many rounds as this.
 const LESS: f64 = 0.95;
@@ -110,16 +116,42 @@ impl Ordering<'_> {
 
     /// Moves pieces through each other until they are in order; returns the number of rounds.
     pub fn apply(&self, pieces: &mut [Piece], overlaps: &[Overlap], positions: &mut [DVec3]) -> usize {
+        const SLIDES: usize = 40;
+        const CARRYING: f64 = 2.0;
         if overlaps.is_empty() {
             return 0;
         }
         let before = positions.to_vec();
-        let mut rounds = self.push(pieces, overlaps, positions);
-        for _ in 0..CARRIES {
-            carry_along(self.topology, &before, positions, self.free, 0.1 * self.separation);
-            rounds += self.push(pieces, overlaps, positions);
+        let mut memory = Workspace::default();
+        let free = self.surroundings(overlaps);
+        let Some(mut sliding) = Sliding::new(self.topology, self.bounds, &free, CARRYING, positions) else {
+            return self.push(pieces, overlaps, positions);
+        };
+        let mut slack = vec![0.0; free.len()];
+        let mut asked = positions[..free.len()].to_vec();
+        for _ in 0..SLIDES {
+            sliding.round(self.bounds, positions, &mut |positions| {
+                let mut pushes = self.pushes(pieces, overlaps, positions, &mut memory);
+                pushes.extend(self.bodies.pushes_since(&mut asked, &mut slack, positions));
+                self.step(pushes, positions);
+            });
         }
+        let rounds = SLIDES + self.push(pieces, overlaps, positions);
+        take_back(0.1 * self.separation, &before, positions);
         rounds
+    }
+
+    /// Which vertices may move: those that are to change sides, and rings around them.
+    fn surroundings(&self, overlaps: &[Overlap]) -> Vec<bool> {
+        const RINGS: usize = 8;
+        let mut front: Vec<VertexId> = overlaps.iter().flat_map(|overlap| overlap.sides.keys().copied()).collect();
+        let mut near = vec![false; self.free.len()];
+        for _ in 0..=RINGS {
+            front.retain(|vertex| near.get(vertex.index()) == Some(&false));
+            front.iter().for_each(|vertex| near[vertex.index()] = true);
+            front = front.iter().flat_map(|&vertex| self.topology.ring(vertex)).collect();
+        }
+        near.iter().zip(self.free).map(|(near, free)| *near && *free).collect()
     }
 
     /// Rounds of pushes until nothing is on the wrong side, or until they no longer become less.
@@ -127,32 +159,49 @@ impl Ordering<'_> {
         let mut memory = Workspace::default();
         let (mut least, mut least_round) = (f64::INFINITY, 0);
         for round in 0..ROUNDS {
-            for piece in pieces.iter_mut() {
-                piece.surface.place(piece.vertices.iter().map(|vertex| positions[vertex.index()]).collect());
-            }
-            let seen = |overlap: &Overlap| &pieces[overlap.below];
-            let of_vertices = overlaps.iter().flat_map(|overlap| self.vertex_pushes(overlap, seen(overlap), positions));
-            let mut pushes: Vec<(usize, DVec3)> = of_vertices.collect();
-            if pushes.iter().all(|push| push.1.length() < 0.25 * self.separation) {
-                let of_holes = self.hole_pushes(pieces, overlaps, positions, &mut memory);
-                if of_holes.is_empty() {
-                    return round;
-                }
-                pushes.extend(of_holes);
-            }
+            let pushes = self.pushes(pieces, overlaps, positions, &mut memory);
             let total: f64 = pushes.iter().map(|push| push.1.length()).sum();
             if total < LESS * least {
                 (least, least_round) = (total, round);
-            } else if round > least_round + PATIENCE {
+            }
+            if pushes.is_empty() || round > least_round + PATIENCE {
                 return round;
             }
-            for (vertex, step) in mean_pushes(pushes) {
-                if self.free.get(vertex) == Some(&true) {
-                    positions[vertex] += step;
-                }
-            }
+            self.step(pushes, positions);
         }
         ROUNDS
+    }
+
+    fn step(&self, pushes: Vec<(usize, DVec3)>, positions: &mut [DVec3]) {
+        for (vertex, step) in mean_pushes(pushes) {
+            if self.free.get(vertex) == Some(&true) {
+                positions[vertex] += step;
+            }
+        }
+    }
+
+    /// What pushes vertices to their right side and, where they are about there, holes apart; empty when pieces are in order.
+    fn pushes(
+        &self,
+        pieces: &mut [Piece],
+        overlaps: &[Overlap],
+        positions: &[DVec3],
+        memory: &mut Workspace,
+    ) -> Vec<(usize, DVec3)> {
+        for piece in pieces.iter_mut() {
+            piece.surface.place(piece.vertices.iter().map(|vertex| positions[vertex.index()]).collect());
+        }
+        let seen = |overlap: &Overlap| &pieces[overlap.below];
+        let of_vertices = overlaps.iter().flat_map(|overlap| self.vertex_pushes(overlap, seen(overlap), positions));
+        let mut pushes: Vec<(usize, DVec3)> = of_vertices.collect();
+        if pushes.iter().all(|push| push.1.length() < 0.25 * self.separation) {
+            let of_holes = self.hole_pushes(pieces, overlaps, positions, memory);
+            if of_holes.is_empty() {
+                return Vec::new();
+            }
+            pushes.extend(of_holes);
+        }
+        pushes
     }
 
     fn vertex_pushes(&self, overlap: &Overlap, seen: &Piece, positions: &[DVec3]) -> Vec<(usize, DVec3)> {

@@ -56,21 +56,6 @@ pub fn smooth(topology: &Topology, positions: &[DVec3], free: &[bool], lambda: f
     solution
 }
 
-/// Times that surroundings are carried along.
-pub const CARRIES: usize = 3;
-
-/// Carries along the surroundings of what has moved: displacements since `before` are smoothed over the free vertices, so
-/// that what moved is not torn from what did not. Those below `least` are taken back.
-pub fn carry_along(topology: &Topology, before: &[DVec3], positions: &mut [DVec3], free: &[bool], least: f64) {
-    const LAMBDA: f64 = 8.0;
-    let moved: Vec<DVec3> = positions.iter().zip(before).map(|(after, before)| *after - *before).collect();
-    let smoothed = smooth(topology, &moved, free, LAMBDA, moved.clone());
-    for vertex in (0..free.len()).filter(|&vertex| free[vertex]) {
-        let step = if smoothed[vertex].length() > least { smoothed[vertex] } else { DVec3::ZERO };
-        positions[vertex] = before[vertex] + step;
-    }
-}
-
 fn dot(a: &[DVec3], b: &[DVec3]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a.dot(*b)).sum()
 }

@@ -1,0 +1,201 @@
+//! Cloth slides out of where it may not be, strained as little as that allows.
+//!
+//! Wanted are positions `x` in an allowed set (outside bodies, on the right side of other cloth) with least
+//! `sum area |F(x) - T|^2`, where `F` is the deformation gradient of a triangle and `T` the nearest one whose stretches are within
+//! its bounds. In rounds (alternating directions, with `u` the force of the constraint):
+//!
+//!     T <- F(x) with its stretches clamped        each triangle by itself
+//!     x <- least of sum area |F(x) - T|^2 + sum c |x - z + u|^2     one linear solve, factored once
+//!     z <- x + u, projected into the allowed set  given by the caller
+//!     u <- u + x - z
+//!
+//! Where cloth is to be carried along, `sum b |(x_i - x_i0) - (x_j - x_j0)|^2` over the edges is added: what was moved takes its surroundings with it instead of
+//! being folded out of them.
+//!
+//! The solve carries strain across the whole of the free cloth at once, so cloth slides along what it rests on within some tens of rounds.
+//! (the local and global solve of Bouaziz et al. 2014, constraints as in Overby et al. 2017)
+//!
+//! Guarantees: only free vertices move; where all triangles are within their bounds and all places are allowed nothing
+//! moves; the same bits on any number of threads.
+//! Does not: keep cloth from crossing anything that the projection does not know, nor its bends.
+
+use super::strain_bounds::StrainBounds;
+use crate::dynamics::block_cholesky::{Factor, Layout, UpperPattern};
+use rayon::prelude::*;
+use unsnarl_geometry::math::DMat3;
+use unsnarl_geometry::{DVec3, EdgeId, Topology, TriangleId, VertexId};
+
+/// How strongly cloth is held to the allowed set, per triangle at a vertex and beside the stiffness of the cloth, which has no unit.
+const HOLD: f64 = 1.0 / 3.0;
+
+/// Cloth on its way.
+pub struct Sliding {
+    /// The free vertices, rising; a row of the system each.
+    vertices: Vec<usize>,
+    triangles: Vec<Element>,
+    /// How strongly each free vertex is held.
+    holds: Vec<f64>,
+    /// How strongly neighbours are carried along.
+    carrying: f64,
+    /// Edges with a free end: their rows, or none for an end that is not free.
+    edges: Vec<[Option<usize>; 2]>,
+    /// Where cloth was at first, by row.
+    start: Vec<DVec3>,
+    layout: Layout,
+    factor: Factor,
+    /// Where the elastic cloth is, vertex by vertex of all cloth.
+    elastic: Vec<DVec3>,
+    /// What the constraint has pushed so far, by row.
+    pushed: Vec<DVec3>,
+}
+
+/// A triangle with a free corner.
+struct Element {
+    triangle: TriangleId,
+    corners: [VertexId; 3],
+    rows: [Option<usize>; 3],
+    area: f64,
+    warp: [f64; 3],
+    weft: [f64; 3],
+}
+
+impl Sliding {
+    /// Cloth that is here, of which so much is free and carries its neighbours along so strongly, beside its stiffness; `None` where nothing can be solved for: without free vertices, or with rest shapes that are
+    /// too thin to compute with.
+    pub fn new(
+        topology: &Topology,
+        bounds: &StrainBounds,
+        free: &[bool],
+        carrying: f64,
+        positions: &[DVec3],
+    ) -> Option<Self> {
+        let vertices: Vec<usize> = (0..free.len()).filter(|&vertex| free[vertex]).collect();
+        let mut row_of = vec![None; free.len()];
+        vertices.iter().enumerate().for_each(|(row, &vertex)| row_of[vertex] = Some(row));
+        let mut triangles = Vec::new();
+        for (triangle, shape) in bounds.shapes().iter().enumerate() {
+            let corners = topology.triangles()[triangle];
+            let rows = corners.map(|corner| row_of[corner.index()]);
+            let Some((warp, weft)) = shape.gradients().filter(|_| rows.iter().any(Option::is_some)) else { continue };
+            triangles.push(Element {
+                triangle: TriangleId::new(triangle),
+                corners,
+                rows,
+                area: shape.area(),
+                warp,
+                weft,
+            });
+        }
+        let holds: Vec<f64> = vertices
+            .iter()
+            .map(|&vertex| HOLD * topology.vertex_triangles(VertexId::new(vertex)).len().max(1) as f64)
+            .collect();
+        let row = |vertex: VertexId| row_of.get(vertex.index()).copied().flatten();
+        let ends = (0..topology.edge_count()).map(|edge| topology.edge(EdgeId::new(edge)).map(row));
+        let edges: Vec<[Option<usize>; 2]> = ends.filter(|rows| rows.iter().any(Option::is_some)).collect();
+        let (layout, diagonal, upper) = system(&triangles, &holds, &edges, carrying)?;
+        let start = vertices.iter().map(|&vertex| positions[vertex]).collect();
+        let mut factor = Factor::default();
+        let elastic = positions[..free.len()].to_vec();
+        let pushed = vec![DVec3::ZERO; vertices.len()];
+        factor.find(&layout, &diagonal, &upper).then_some(Self {
+            vertices,
+            triangles,
+            holds,
+            carrying,
+            edges,
+            start,
+            layout,
+            factor,
+            elastic,
+            pushed,
+        })
+    }
+
+    /// One round from allowed positions to better ones. `project` moves positions into the allowed set; the first ones of `positions` are
+    /// the cloth's.
+    pub fn round(&mut self, bounds: &StrainBounds, positions: &mut [DVec3], project: &mut dyn FnMut(&mut [DVec3])) {
+        let elastic = &self.elastic;
+        let force = |element: &Element| {
+            let wish = bounds.correction(element.triangle, element.corners.map(|corner| elastic[corner.index()]))?;
+            Some([0, 1, 2].map(|k| element.area * (element.warp[k] * wish[0] + element.weft[k] * wish[1])))
+        };
+        let forces: Vec<Option<[DVec3; 3]>> = self.triangles.par_iter().map(force).collect();
+        let held = |(row, &vertex): (usize, &usize)| {
+            self.holds[row] * (positions[vertex] - self.pushed[row] - elastic[vertex])
+        };
+        let mut step: Vec<DVec3> = self.vertices.iter().enumerate().map(held).collect();
+        for (element, force) in self.triangles.iter().zip(&forces) {
+            let Some(force) = force else { continue };
+            for (row, force) in element.rows.iter().zip(force) {
+                row.iter().for_each(|&row| step[row] += *force);
+            }
+        }
+        let moved = |row: Option<usize>| row.map_or(DVec3::ZERO, |row| elastic[self.vertices[row]] - self.start[row]);
+        for &[a, b] in &self.edges {
+            let force = self.carrying * (moved(b) - moved(a));
+            a.iter().for_each(|&row| step[row] += force);
+            b.iter().for_each(|&row| step[row] -= force);
+        }
+        self.factor.solve(&self.layout, &mut step);
+        for ((&vertex, step), pushed) in self.vertices.iter().zip(&step).zip(&self.pushed) {
+            self.elastic[vertex] += *step;
+            positions[vertex] = self.elastic[vertex] + *pushed;
+        }
+        project(positions);
+        for (&vertex, pushed) in self.vertices.iter().zip(&mut self.pushed) {
+            *pushed += self.elastic[vertex] - positions[vertex];
+        }
+    }
+}
+
+/// Puts back what has hardly moved: the solve moves all free vertices, if only by rounding.
+pub fn take_back(least: f64, before: &[DVec3], positions: &mut [DVec3]) {
+    for (place, before) in positions.iter_mut().zip(before) {
+        if place.distance_squared(*before) < least * least {
+            *place = *before;
+        }
+    }
+}
+
+/// The matrix of the solve: its layout, diagonal and blocks right of it.
+fn system(
+    triangles: &[Element],
+    holds: &[f64],
+    edges: &[[Option<usize>; 2]],
+    carrying: f64,
+) -> Option<(Layout, Vec<DMat3>, Vec<DMat3>)> {
+    let mut diagonal = holds.to_vec();
+    let mut entries: Vec<([usize; 2], f64)> = Vec::new();
+    for element in triangles {
+        let stiffness =
+            |i: usize, j: usize| element.area * (element.warp[i] * element.warp[j] + element.weft[i] * element.weft[j]);
+        for (i, j) in [(0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (2, 0)] {
+            match [element.rows[i], element.rows[j]] {
+                [Some(row), Some(other)] if row == other => diagonal[row] += stiffness(i, j),
+                [Some(row), Some(other)] => entries.push(([row.min(other), row.max(other)], stiffness(i, j))),
+                _ => {}
+            }
+        }
+    }
+    for rows in edges {
+        rows.iter().flatten().for_each(|&row| diagonal[row] += carrying);
+        if let [Some(a), Some(b)] = *rows {
+            entries.push(([a.min(b), a.max(b)], -carrying));
+        }
+    }
+    entries.sort_by_key(|entry| entry.0);
+    let mut pattern = UpperPattern { row_starts: vec![0], columns: Vec::new() };
+    let mut upper: Vec<f64> = Vec::new();
+    let mut groups = entries.chunk_by(|a, b| a.0 == b.0).peekable();
+    for row in 0..holds.len() {
+        while let Some(group) = groups.next_if(|group| group[0].0[0] == row) {
+            pattern.columns.push(group[0].0[1] as u32);
+            upper.push(group.iter().map(|entry| entry.1).sum());
+        }
+        pattern.row_starts.push(pattern.columns.len() as u32);
+    }
+    let blocks = |values: Vec<f64>| values.into_iter().map(|value| DMat3::from_diagonal(DVec3::splat(value))).collect();
+    let layout = Layout::new(pattern).filter(|_| !holds.is_empty())?;
+    Some((layout, blocks(diagonal), blocks(upper)))
+}
