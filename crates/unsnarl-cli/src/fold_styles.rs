@@ -33,17 +33,15 @@ impl std::str::FromStr for StyleWish {
 /// The style of every vertex of cloth: what the garments' designs say, then what the user says.
 pub fn styles(
     wishes: &[StyleWish],
-    inputs: &Inputs,
+    (inputs, garments): (&Inputs, &[Garment]),
     before: &CheckReport,
     tangle: &Tangle,
 ) -> Result<Vec<Option<FoldStyle>>, Failure> {
-    let garments =
-        (0..inputs.garment_count).map(|index| inputs.garment(index)).collect::<Result<Vec<Garment>, Failure>>()?;
     let mut styles: Vec<Option<FoldStyle>> = garments.iter().flat_map(FoldStyle::chart).collect();
     for StyleWish { place, style } in wishes {
         let meant = match place {
             None => vec![true; styles.len()],
-            Some(place) => vertices_at(place, inputs, &garments, before, tangle)?,
+            Some(place) => vertices_at(place, inputs, garments, before, tangle)?,
         };
         for (own, _) in styles.iter_mut().zip(meant).filter(|(_, meant)| *meant) {
             *own = Some(*style);

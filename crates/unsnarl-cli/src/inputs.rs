@@ -87,10 +87,11 @@ impl Inputs {
         Ok(Self { files, paths, garment_count, assembly, positions })
     }
 
-    /// The rest shapes and pins of a garment, from its sidecar where there is one, else by the rule of its uv coordinates:
+    /// The rest shapes and pins of every garment, from its sidecar where there is one, else by the rule of its uv coordinates:
     /// panels in true size, or its shape at load.
-    pub fn garment(&self, index: usize) -> Result<Garment, Failure> {
-        garment_file::build_garment(&self.paths[index], &self.files[index]).map_err(Failure::input)
+    pub fn garments(&self) -> Result<Vec<Garment>, Failure> {
+        let files = self.paths.iter().zip(&self.files).take(self.garment_count);
+        files.map(|(path, file)| garment_file::build_garment(path, file).map_err(Failure::input)).collect()
     }
 
     /// The name of the sheet that a triangle belongs to: the group in its file, or the file.

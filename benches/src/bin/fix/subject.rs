@@ -5,8 +5,9 @@ use unsnarl::analysis::{Assembly, PartKind};
 use unsnarl::fix::{FixSettings, FoldStyle, Patient, SeamPlace};
 use unsnarl::model::{Cloth, Model, Rest, RestAngles};
 use unsnarl::rest_shape::RestShape;
-use unsnarl::samples::{Case, Family, Recipe};
+use unsnarl::samples::{Case, Cut, Family, Recipe};
 use unsnarl::scene::garment::{Garment, GarmentInput, TriangleGroups};
+use unsnarl_geometry::math::DQuat;
 use unsnarl_geometry::{DVec3, TriMesh};
 use unsnarl_io::garment_file;
 use unsnarl_io::mesh::{self, MeshFile, ReadOptions};
@@ -22,7 +23,12 @@ pub struct Subject {
 impl Subject {
     /// A made case. Exploded handkerchiefs are flat at rest, all others keep the angles that they are made with.
     pub fn made(case: &Case, recipe: &Recipe) -> Self {
-        let sample = case.make(recipe);
+        let mut sample = case.make(recipe);
+        if recipe.cut == Cut::Regular && case.family != Family::Exploded {
+            // Seeds change nothing else here.
+            let turn = DQuat::from_axis_angle(DVec3::new(1.0, 2.0, 3.0).normalize(), recipe.seed as f64);
+            sample.mesh.positions.iter_mut().for_each(|place| *place = turn * *place);
+        }
         let names: Vec<String> = sample.parts.iter().map(|part| part.name.clone()).collect();
         let groups = TriangleGroups { names: &names, of_triangle: &sample.part_of_triangle() };
         let input = GarmentInput { groups, ..GarmentInput::new(&sample.mesh, Some(&sample.uv)) };

@@ -15,6 +15,7 @@ use unsnarl::fix::report::{Displacement, FixReport, Spread, pinched_places};
 use unsnarl::fix::{self, Continue, FixSettings, Outcome, Patient, Progress, SeamPlace};
 use unsnarl::model::{Cloth, Model, Rest, RestAngles};
 use unsnarl::rest_shape::RestShape;
+use unsnarl::scene::garment::Garment;
 use unsnarl::untangle::Method;
 use unsnarl_geometry::{DVec3, VertexId};
 use unsnarl_io::mesh::{self, Format, KeepSource, MeshFile, ReadOptions};
@@ -73,12 +74,13 @@ pub fn run(flags: &Flags, session: &Session) -> Result<ExitCode, Failure> {
     let tangle = analysis::analyze(&inputs.assembly, &inputs.positions, &mut workspace);
     let before = report(&inputs, &inputs.positions, &tangle, &verdict, start);
 
-    let (model, state) = build_model(flags, &inputs)?;
+    let garments = inputs.garments()?;
+    let (model, state) = build_model(flags, &inputs, &garments)?;
     let settings = FixSettings {
         method: flags.method,
-        styles: fold_styles::styles(&flags.style, &inputs, &before, &tangle)?,
-        layers: layers(flags, &inputs)?,
-        seam_places: seam_places(&inputs)?,
+        styles: fold_styles::styles(&flags.style, (&inputs, &garments), &before, &tangle)?,
+        layers: layers(flags, &inputs, &garments)?,
+        seam_places: garments.iter().flat_map(SeamPlace::chart).collect(),
         ..FixSettings::default()
     };
     let cloth_count = model.topology.vertex_count();
@@ -138,7 +140,7 @@ pub fn run(flags: &Flags, session: &Session) -> Result<ExitCode, Failure> {
 }
 
 /// The layer of every vertex of cloth.
-fn layers(flags: &Flags, inputs: &Inputs) -> Result<Vec<i32>, Failure> {
+fn layers(flags: &Flags, inputs: &Inputs, garments: &[Garment]) -> Result<Vec<i32>, Failure> {
     if !flags.layers.is_empty() && flags.layers.len() != inputs.garment_count {
         return Err(Failure::usage(format!(
             "--layers: {} numbers for {} garments; give one for each",
@@ -148,22 +150,10 @@ fn layers(flags: &Flags, inputs: &Inputs) -> Result<Vec<i32>, Failure> {
     }
     let mut layers = Vec::new();
     for (index, part) in inputs.assembly.parts().iter().enumerate().take(inputs.garment_count) {
-        let layer = match flags.layers.get(index) {
-            Some(&layer) => layer,
-            None => inputs.garment(index)?.layer,
-        };
+        let layer = flags.layers.get(index).copied().unwrap_or(garments[index].layer);
         layers.resize(part.vertices.end, layer);
     }
     Ok(layers)
-}
-
-/// Where every vertex of cloth lies in its pattern.
-fn seam_places(inputs: &Inputs) -> Result<Vec<SeamPlace>, Failure> {
-    let mut places = Vec::new();
-    for index in 0..inputs.garment_count {
-        places.extend(SeamPlace::chart(&inputs.garment(index)?));
-    }
-    Ok(places)
 }
 
 /// The file to write for every garment.
@@ -191,7 +181,11 @@ fn targets(flags: &Flags) -> Result<Vec<PathBuf>, Failure> {
 }
 
 /// Cloth with its rest shapes, as the flags ask for them.
-fn build_model(flags: &Flags, inputs: &Inputs) -> Result<(Model, unsnarl::state::State), Failure> {
+fn build_model(
+    flags: &Flags,
+    inputs: &Inputs,
+    garments: &[Garment],
+) -> Result<(Model, unsnarl::state::State), Failure> {
     let rest_mesh = match flags.rest.as_str() {
         "auto" | "uv" | "input" => None,
         path => {
@@ -203,14 +197,14 @@ fn build_model(flags: &Flags, inputs: &Inputs) -> Result<(Model, unsnarl::state:
     let mut creases: Vec<([VertexId; 2], f64)> = Vec::new();
     for (index, file) in inputs.files.iter().enumerate().take(inputs.garment_count) {
         let part = &inputs.assembly.parts()[index];
-        let garment = inputs.garment(index)?;
+        let garment = &garments[index];
         let mut cloth = Cloth::new(part.name.clone(), file.mesh.clone());
         cloth.rest_angles = RestAngles::AsLoaded;
         let in_model = |vertex: VertexId| VertexId::new(vertex.index() + part.vertices.start);
         creases.extend(
             garment.creases.iter().map(|crease| (garment.topology.edge(crease.edge).map(in_model), crease.rest_angle)),
         );
-        cloth.pins = garment.pins;
+        cloth.pins = garment.pins.clone();
         cloth.rest = match (&rest_mesh, flags.rest.as_str()) {
             (Some(rest), path) => rest_of_mesh(rest, file, path)?,
             (None, "input") => Rest::AsLoaded,
@@ -218,7 +212,7 @@ fn build_model(flags: &Flags, inputs: &Inputs) -> Result<(Model, unsnarl::state:
                 Some(uv) => Rest::Panels(uv.clone()),
                 None => return Err(Failure::usage(format!("{}: --rest uv, but it has no uv", part.name))),
             },
-            (None, _) => Rest::Shapes(garment.rest_shapes),
+            (None, _) => Rest::Shapes(garment.rest_shapes.clone()),
         };
         cloths.push(cloth);
     }

@@ -199,3 +199,97 @@ fn system(
     let layout = Layout::new(pattern).filter(|_| !holds.is_empty())?;
     Some((layout, blocks(diagonal), blocks(upper)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rest_shape::{RestShape, principal_stretches};
+    use crate::samples::{self, Cut, Recipe};
+    use std::f64::consts::TAU;
+
+    fn shapes(topology: &Topology, positions: &[DVec3]) -> Vec<RestShape> {
+        let places = |corners: &[VertexId; 3]| corners.map(|corner| positions[corner.index()]);
+        topology.triangles().iter().map(|corners| RestShape::from_world(places(corners))).collect()
+    }
+
+    fn largest_stretch(topology: &Topology, shapes: &[RestShape], positions: &[DVec3]) -> f64 {
+        let places = |corners: &[VertexId; 3]| corners.map(|corner| positions[corner.index()]);
+        let stretches = topology.triangles().iter().zip(shapes);
+        stretches
+            .filter_map(|(corners, shape)| principal_stretches(shape, places(corners)).map(|[most, _]| most))
+            .fold(0.0, f64::max)
+    }
+
+    #[test]
+    fn a_vertex_that_was_pulled_out_comes_back_and_what_is_held_stays() {
+        let sample = samples::find("hanky").unwrap().make(&Recipe { resolution: 12, cut: Cut::Irregular, seed: 1 });
+        let before = &sample.mesh.positions;
+        let topology = Topology::new(before.len(), &sample.mesh.triangles).unwrap();
+        let shapes = shapes(&topology, before);
+        let bounds = StrainBounds::new(&topology, &shapes, before, StrainBounds::TIGHT);
+        let mut free = vec![true; before.len()];
+        free[0] = false;
+        let mut positions = before.clone();
+        let mut sliding = Sliding::new(&topology, &bounds, &free, 0.0, &positions).unwrap();
+        sliding.round(&bounds, &mut positions, &mut |_| {});
+        let farthest = positions.iter().zip(before).map(|(now, then)| now.distance(*then)).fold(0.0, f64::max);
+        assert!(farthest < 1e-12, "unstrained cloth stays: {farthest}");
+        positions[before.len() / 2].y += 2.0 * shapes[0].lengths()[0];
+        let first = largest_stretch(&topology, &shapes, &positions);
+        let mut sliding = Sliding::new(&topology, &bounds, &free, 0.0, &positions).unwrap();
+        for _ in 0..60 {
+            sliding.round(&bounds, &mut positions, &mut |_| {});
+        }
+        let last = largest_stretch(&topology, &shapes, &positions);
+        assert!(first > 1.8 && last < 1.03, "{first} to {last}");
+        assert_eq!(positions[0], before[0]);
+    }
+
+    /// A tube that is a tenth too narrow for a cone slides along it to where it fits, and never into it.
+    #[test]
+    fn a_narrow_tube_slides_to_the_narrow_end_of_a_cone() {
+        const SECTORS: u32 = 24;
+        const ROWS: u32 = 4;
+        let radius = |height: f64| 1.0 - 0.2 * height;
+        let place = |radius: f64, row: u32, sector: u32| {
+            let angle = TAU * f64::from(sector) / f64::from(SECTORS);
+            DVec3::new(radius * angle.cos(), radius * angle.sin(), 0.2 * f64::from(row) / f64::from(ROWS - 1))
+        };
+        let tube = |radius: f64| -> Vec<DVec3> {
+            (0..ROWS * SECTORS).map(|at| place(radius, at / SECTORS, at % SECTORS)).collect()
+        };
+        let at = |row: u32, sector: u32| row * SECTORS + sector % SECTORS;
+        let quads = (0..(ROWS - 1) * SECTORS).map(|quad| (quad / SECTORS, quad % SECTORS));
+        let triangles: Vec<[u32; 3]> = quads
+            .flat_map(|(row, sector)| {
+                let [a, b] = [at(row, sector), at(row, sector + 1)];
+                let [c, d] = [at(row + 1, sector), at(row + 1, sector + 1)];
+                [[a, b, d], [a, d, c]]
+            })
+            .collect();
+        let rest = tube(0.9);
+        let topology = Topology::new(rest.len(), &triangles).unwrap();
+        let shapes = shapes(&topology, &rest);
+        let bounds = StrainBounds::around_rest(&topology, &shapes, StrainBounds::RELAXED);
+        let mut positions = tube(1.0);
+        let first = largest_stretch(&topology, &shapes, &positions);
+        let mut sliding = Sliding::new(&topology, &bounds, &vec![true; rest.len()], 0.0, &positions).unwrap();
+        for _ in 0..200 {
+            sliding.round(&bounds, &mut positions, &mut |positions| {
+                for place in positions.iter_mut() {
+                    let out = DVec3::new(place.x, place.y, 0.2 * place.truncate().length()).normalize();
+                    let depth = radius(place.z) - place.truncate().length();
+                    if depth > 0.0 {
+                        *place += depth / 1.04_f64.sqrt() * out;
+                    }
+                }
+            });
+        }
+        let last = largest_stretch(&topology, &shapes, &positions);
+        let height = positions.iter().map(|place| place.z).sum::<f64>() / positions.len() as f64;
+        assert!(first > 1.1 && last < 1.02, "{first} to {last}");
+        assert!((0.3..0.7).contains(&height), "the cone has the tube's radius at a height of 0.5, not {height}");
+        let deepest = positions.iter().map(|place| radius(place.z) - place.truncate().length()).fold(0.0, f64::max);
+        assert!(deepest < 1e-3, "{deepest}");
+    }
+}
