@@ -32,7 +32,7 @@ impl Untangling {
             mesh: &self.mesh,
             start: &from,
             end: &to,
-            step: self.settings.step,
+            step: self.step_length(),
             inverse_mass: &inverse_mass,
             thickness: &self.thickness,
             friction: &friction,
@@ -54,7 +54,7 @@ impl Untangling {
         let moves = resolved.iter().zip(&from).zip(&self.local_size);
         self.last_move = moves.map(|((to, from), size)| to.distance(*from) / size).fold(0.0, f64::max);
         proposed.positions.copy_from_slice(&resolved[..self.state.positions.len()]);
-        let start = start(&self.model, &self.state, self.settings.step);
+        let start = start(&self.model, &self.state, self.step_length());
         self.state = dynamics::finish(&start, proposed, &dynamics_settings(), &mut self.dynamics_workspace);
         observe(FixStage::Contact, &self.state.positions);
     }
@@ -80,16 +80,21 @@ impl Untangling {
     }
 
     /// Where dynamics alone would move cloth. What is not active is held.
-    fn propose(&mut self, guidance: &Guidance) -> Proposal {
+    pub(super) fn propose(&mut self, guidance: &Guidance) -> Proposal {
         let frozen = (0..self.active.len()).filter(|&vertex| !self.active[vertex]).map(VertexId::new);
         let held =
             frozen.map(|vertex| (vertex, self.state.positions[vertex.index()])).chain(self.holds.iter().copied());
         let guidance =
             Guidance { holds: held.map(|(vertex, point)| (vertex, Hold::At(point))).collect(), ..guidance.clone() };
-        let start = start(&self.model, &self.state, self.settings.step);
+        let start = start(&self.model, &self.state, self.step_length());
         let mut proposed = dynamics::propose(&start, &guidance, &dynamics_settings(), &mut self.dynamics_workspace);
         self.limit_motion(&mut proposed.positions);
         proposed
+    }
+
+    /// The length of a step of dynamics, seconds.
+    fn step_length(&self) -> f64 {
+        self.folding.pace() * self.settings.step
     }
 
     /// Shortens moves that are longer than a share of the edges around.

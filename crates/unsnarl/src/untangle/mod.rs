@@ -12,6 +12,7 @@ pub mod evening;
 pub mod fan;
 pub mod flip;
 pub mod flypaper;
+pub mod fold;
 mod gia;
 mod holes;
 mod icm;
@@ -33,6 +34,7 @@ pub mod style;
 pub mod tally;
 pub mod tearing;
 mod uir;
+pub mod unfolding;
 
 pub use crossing_groups::CrossingGroups;
 pub use method::{ClassicReport, ClassicSettings, Method, Plan, Situation, plan, plan_for_bodies};
