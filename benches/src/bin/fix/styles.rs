@@ -1,5 +1,6 @@
 //! What became of a fold: whether its flap lies on the front or the back of the cloth, or is unfolded.
 
+use unsnarl::geometry::distance::point_triangle;
 use unsnarl::geometry::{DVec2, DVec3};
 use unsnarl::samples::Sample;
 
@@ -36,28 +37,30 @@ pub struct FoldOutcome {
 }
 
 impl FoldPlace {
-    /// Looks at every vertex of the flap and at the one that lies opposite when the flap is folded.
+    /// Looks from every vertex of the outer half of the flap at the nearest point of the cloth before the fold.
     pub fn look(&self, sample: &Sample, positions: &[DVec3]) -> FoldOutcome {
         let points = self.panel_points(sample);
-        let normals = normals(sample, positions);
         let along = |point: DVec2| point.dot(self.toward_border);
         let border = points.iter().flatten().map(|&point| along(point)).fold(f64::NEG_INFINITY, f64::max);
+        let beyond = |vertex: usize| points[vertex].map(|point| self.flap - (border - along(point)));
+        let is_ground = |corner: &u32| beyond(*corner as usize).is_none_or(|beyond| beyond <= 0.5 * self.bend);
+        let ground: Vec<[u32; 3]> =
+            sample.mesh.triangles.iter().filter(|corners| corners.iter().all(is_ground)).copied().collect();
+        let normals = normals(sample, positions);
         let (mut counts, mut all) = ([0.0; 3], 0.0);
-        for (vertex, point) in points.iter().enumerate() {
-            let Some(point) = *point else { continue };
-            let beyond = self.flap - (border - along(point));
+        for (vertex, place) in positions.iter().enumerate() {
             // Half of the flap, from its border: the bend is as wide as it likes to be.
-            if beyond < self.bend + 0.5 * (self.flap - self.bend) {
+            if beyond(vertex).is_none_or(|beyond| beyond < self.bend + 0.5 * (self.flap - self.bend)) {
                 continue;
             }
-            let mirrored = point + (self.bend - 2.0 * beyond) * self.toward_border;
-            let distance = |other: &Option<DVec2>| other.map_or(f64::INFINITY, |at| at.distance_squared(mirrored));
-            let Some(ground) = (0..points.len()).min_by(|&a, &b| distance(&points[a]).total_cmp(&distance(&points[b])))
-            else {
-                continue;
-            };
-            let height = (positions[vertex] - positions[ground]).dot(normals[ground]);
-            let what = match normals[vertex].dot(normals[ground]) {
+            let seen = ground.iter().map(|&corners| {
+                let closest = point_triangle(*place, corners.map(|corner| positions[corner as usize]));
+                let parts = corners.iter().zip(closest.weights);
+                let normal: DVec3 = parts.map(|(&corner, weight)| weight * normals[corner as usize]).sum();
+                (closest.distance_squared(), closest.offset.dot(normal), normal)
+            });
+            let Some((_, height, normal)) = seen.min_by(|a, b| a.0.total_cmp(&b.0)) else { continue };
+            let what = match normals[vertex].dot(normal) {
                 facing if facing > 0.0 => 2,
                 _ => usize::from(height < 0.0),
             };

@@ -48,6 +48,7 @@ impl Trial {
             ("bodies", resolvers.body_push),
             ("layering", resolvers.layering),
             ("flips", resolvers.regional_flip + resolvers.crease_flip),
+            ("unfolded", resolvers.unfolding),
             ("parting", resolvers.parting),
             ("laid flat", resolvers.laying_out),
             ("retreat", resolvers.retreat),

@@ -55,10 +55,12 @@ impl Untangling {
         true
     }
 
-    /// Lays pieces flat that came out clean but strained, once; `false` if there are none that can be.
+    /// Lays pieces flat that came out clean but strained, once; `false` if there are none that can be, or if their folds were
+    /// put right.
     pub(super) fn lay_out_strained(&mut self) -> bool {
         if self.settings.method != FixMethod::Auto
             || self.is_laid_out
+            || self.folding.turns > 0
             || !self.is_strained(&self.state.positions.clone())
         {
             return false;
@@ -132,8 +134,7 @@ impl Untangling {
         let since = self.calmest.as_ref().map_or(self.steps, |calmest| calmest.step);
         let (input, bearable) = (self.input_stretch(), self.bearable_strain());
         let is_as_good_as_it_gets = strain <= UNSTRAINED && self.steps > since + QUIET_STEPS;
-        // Folds that were turned have yet to bend as their new angles say, which strain does not show.
-        if (strain < input.clamp(SETTLED[0], SETTLED[1]) || is_as_good_as_it_gets) && self.flips == 0 {
+        if strain < input.clamp(SETTLED[0], SETTLED[1]) || is_as_good_as_it_gets {
             Ease::Settled
         } else if self.steps > since + self.settings.patience && strain > bearable {
             Ease::Stuck
@@ -198,7 +199,7 @@ impl Untangling {
 
     /// How strained cloth is, but for one triangle or edge in a hundred: the larger of how far triangles are stretched and
     /// edges compressed.
-    fn strain(&self, positions: &[DVec3]) -> f64 {
+    pub(super) fn strain(&self, positions: &[DVec3]) -> f64 {
         let (stretch, edges) = (Spread::of_stretch(&self.model, positions), Spread::of_edges(&self.model, positions));
         stretch.p99.max(1.0 / edges.p01.max(f64::MIN_POSITIVE))
     }
@@ -217,7 +218,7 @@ pub(super) enum Ease {
 
 /// Clean cloth and how strained it is.
 pub(super) struct Calm {
-    strain: f64,
-    cloth: Vec<DVec3>,
+    pub strain: f64,
+    pub cloth: Vec<DVec3>,
     step: usize,
 }

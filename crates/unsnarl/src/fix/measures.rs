@@ -4,10 +4,10 @@ use super::retreat::Retreat;
 use super::untangling::Phase;
 use super::watch::Advance;
 use super::{FixMethod, Untangling, touching};
-use crate::analysis::{self, ContourKind, Tangle, TangledContour};
+use crate::analysis::{self, Tangle, TangledContour};
+use crate::untangle::layering;
 use crate::untangle::ordering::Ordering;
 use crate::untangle::strain_bounds::StrainBounds;
-use crate::untangle::{flip, layering};
 use unsnarl_geometry::{DVec3, TriangleId, VertexId};
 
 /// Retreats at most: cloth that grows back is clean, so a second one follows only cloth moved from outside.
@@ -99,37 +99,7 @@ impl Untangling {
         Tangle { contours: tangle.contours.iter().filter(is_own).cloned().collect(), ..Tangle::default() }
     }
 
-    /// Turns folds that bite into themselves and are to stay folded; `false` if there are none, or if it has been tried.
-    pub(super) fn flip_folds(&mut self, tangle: &Tangle) -> bool {
-        const MOST_FLIPS: usize = 4;
-        let takes_part = matches!(self.settings.method, FixMethod::Auto | FixMethod::Retreat);
-        if !takes_part || self.flips == MOST_FLIPS || tangle.count(ContourKind::Bli) == 0 {
-            return false;
-        }
-        let (free, bounds) = (self.free(), self.bounds(StrainBounds::TIGHT));
-        let mut positions = self.all_positions();
-        let wishes = (self.settings.styles.as_slice(), tangle);
-        let report = flip::flip(
-            &self.model,
-            &self.state.rest_angles,
-            &self.ordering(&free, &bounds, 1.0),
-            wishes,
-            &mut positions,
-        );
-        if report.rounds == 0 {
-            return false;
-        }
-        self.flips += 1;
-        self.resolvers.regional_flip += report.regional;
-        self.resolvers.crease_flip += report.crease;
-        for (hinge, angle) in report.rest_angles {
-            self.state.rest_angles[hinge] = angle;
-        }
-        self.move_to(&positions);
-        true
-    }
-
-    fn ordering<'a>(&'a self, free: &'a [bool], bounds: &'a StrainBounds, upper_share: f64) -> Ordering<'a> {
+    pub(super) fn ordering<'a>(&'a self, free: &'a [bool], bounds: &'a StrainBounds, upper_share: f64) -> Ordering<'a> {
         Ordering {
             topology: self.assembly.topology(),
             local_size: &self.local_size,
@@ -194,7 +164,11 @@ impl Untangling {
         if self.settings.method == FixMethod::Auto && self.part(tangle) {
             return Advance::LookAgain;
         }
-        if self.has_nothing_to_lose(tangle) && self.lay_out_tangled(tangle) {
+        if self.has_nothing_to_lose(tangle) {
+            if self.lay_out_tangled(tangle) {
+                return Advance::LookAgain;
+            }
+        } else if self.settings.method == FixMethod::Auto && self.unfold_from_first() {
             return Advance::LookAgain;
         }
         self.strength += 1;
@@ -213,8 +187,11 @@ impl Untangling {
         }
     }
 
-    /// Whether there is no shape to keep.
+    /// Whether there is no shape to keep. Cloth whose folds were put right has one.
     pub(super) fn has_nothing_to_lose(&mut self, tangle: &Tangle) -> bool {
+        if self.folding.turns > 0 {
+            return false;
+        }
         self.is_largely_red(tangle) || (self.settings.method == FixMethod::Auto && self.is_out_of_shape())
     }
 

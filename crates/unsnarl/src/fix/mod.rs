@@ -11,6 +11,7 @@
 mod account;
 mod anew;
 mod classic;
+mod folds;
 mod home;
 mod measures;
 mod motion;
@@ -99,6 +100,8 @@ pub struct ResolverCounts {
     pub regional_flip: usize,
     /// Creases flipped.
     pub crease_flip: usize,
+    /// Folds unfolded by reflection.
+    pub unfolding: usize,
     /// Steps that separated what merely touched.
     pub separate_touching: usize,
     /// Rounds of pushing cloth out of bodies.

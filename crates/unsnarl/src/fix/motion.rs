@@ -76,7 +76,7 @@ impl Untangling {
             mesh: &self.mesh,
             start: &from,
             end: &to,
-            step: self.settings.step,
+            step: self.step_length(),
             inverse_mass: &inverse_mass,
             thickness: &self.thickness,
             friction: &friction,
@@ -98,7 +98,7 @@ impl Untangling {
         let moves = resolved.iter().zip(&from).zip(&self.local_size);
         self.last_move = moves.map(|((to, from), size)| to.distance(*from) / size).fold(0.0, f64::max);
         self.state.positions.copy_from_slice(&resolved[..proposed.len()]);
-        self.state.time += self.settings.step;
+        self.state.time += self.step_length();
         observe(FixStage::Contact, &self.state.positions);
     }
 
@@ -123,14 +123,14 @@ impl Untangling {
     }
 
     /// Where dynamics alone would move cloth. What is not active is held.
-    fn propose(&mut self, guidance: &Guidance) -> Vec<DVec3> {
+    pub(super) fn propose(&mut self, guidance: &Guidance) -> Vec<DVec3> {
         let frozen = (0..self.active.len()).filter(|&vertex| !self.active[vertex]).map(VertexId::new);
         let held =
             frozen.map(|vertex| (vertex, self.state.positions[vertex.index()])).chain(self.holds.iter().copied());
         let mut guidance =
             Guidance { holds: held.map(|(vertex, point)| (vertex, Hold::At(point))).collect(), ..guidance.clone() };
         let near = self.planes_of_bodies();
-        let start = start(&self.model, &self.state, self.settings.step);
+        let start = start(&self.model, &self.state, self.step_length());
         let mut proposed = dynamics::propose(&start, &guidance, &dynamics_settings(), &mut self.dynamics_workspace);
         for _ in 0..SUPPORT_ROUNDS {
             let needed = |plane: &&Support| plane.depth(&proposed.positions) > -PULLED;
@@ -166,6 +166,11 @@ impl Untangling {
             })
         };
         (0..self.active.len()).filter(|&vertex| self.active[vertex]).filter_map(plane).collect()
+    }
+
+    /// The length of a step of dynamics, seconds.
+    fn step_length(&self) -> f64 {
+        self.folding.pace() * self.settings.step
     }
 
     /// Shortens moves that are longer than a share of the edges around.

@@ -5,6 +5,7 @@
 
 use super::account::Account;
 use super::anew::{Calm, Ease};
+use super::folds::Folding;
 use super::home::{Journey, WayHome};
 use super::measures::Order;
 use super::pinched::Pinched;
@@ -19,7 +20,7 @@ use crate::model::Model;
 use crate::state::State;
 use crate::untangle::body_push::BodyPush;
 use crate::untangle::esef::{self, EsefSettings, Pull};
-use crate::untangle::flip::{self, style_at};
+use crate::untangle::fold::{self, style_at};
 use crate::untangle::tally::Tally;
 use crate::untangle::tearing::{self, Tear};
 use crate::untangle::{ColourRules, FoldStyle, Remedy};
@@ -79,8 +80,8 @@ pub struct Untangling {
     pub(super) body_pushes: usize,
     /// What came of the last try to put pieces in order.
     pub(super) order: Order,
-    /// How often folds were turned.
-    pub(super) flips: usize,
+    /// What was done about folds.
+    pub(super) folding: Folding,
     /// Whether cloth grows back after a retreat.
     pub(super) phase: Phase,
     /// The farthest move of the last step, as a share of the local size.
@@ -141,7 +142,7 @@ impl Untangling {
             pinched,
             body_pushes: 0,
             order: Order::Untried,
-            flips: 0,
+            folding: Folding::default(),
             phase: Phase::Untangling,
             last_move: 0.0,
             stop: Arc::new(|| false),
@@ -235,7 +236,7 @@ impl Untangling {
             hinges.iter().for_each(|&hinge| self.state.rest_angles[hinge] = 0.0);
             let is_asked_for = self.settings.styles.get(loop_vertex.index()) == Some(&Some(FoldStyle::Unfold));
             if is_asked_for {
-                for hinge in flip::whole_fold(&self.model, *loop_vertex, &self.state.positions) {
+                for hinge in fold::whole_fold(&self.model, *loop_vertex, &self.state.positions) {
                     self.state.rest_angles[hinge] = 0.0;
                 }
             }
@@ -271,8 +272,11 @@ impl Untangling {
 
     /// Whether clean cloth has nothing to do but to become less strained: no fold to bend, no way to go.
     fn is_sliding(&mut self, tangle: &Tangle) -> bool {
-        let has_moved_at_large =
-            self.is_parted || self.is_laid_out || self.flips > 0 || self.way_home.is_some() || self.was_strained();
+        let has_moved_at_large = self.is_parted
+            || self.is_laid_out
+            || self.folding.turns > 0
+            || self.way_home.is_some()
+            || self.was_strained();
         self.is_done(tangle) && self.phase == Phase::Untangling && !has_moved_at_large
     }
 
@@ -308,10 +312,10 @@ impl Untangling {
 
     /// Decides what to do about a tangle that was just found.
     ///
-    /// Cloth in bodies is moved out first, then pieces that cross each other are put in order and folds that are to stay
-    /// are turned, then what merely touches is moved apart; all are seen by the next look. Where
+    /// Cloth in bodies is moved out first, then pieces that cross each other are put in order and folds with a style are put
+    /// right, then what merely touches is moved apart; all are seen by the next look. Where
     /// nothing crosses cloth relaxes until it is at rest. Where something does and nothing has become better for
-    /// `patience` steps (or not by a tenth, where cloth has no shape to keep), cloth retreats: it is smoothed until nothing crosses, and grows back with contact on. Methods
+    /// `patience` steps (or not by a tenth, where cloth has no shape to keep), folds are unfolded that were torn in vain, or cloth retreats: it is smoothed until nothing crosses, and grows back with contact on. Methods
     /// without history let more cloth move instead, and edge shortening alone gives up.
     pub fn judge(&mut self, tangle: &Tangle) -> Advance {
         let tangle = self.pinched.leave_out(self.assembly.topology(), tangle);
@@ -329,13 +333,14 @@ impl Untangling {
         if !self.settings.method.is_classic() && self.push_out_of_bodies(tangle) {
             return Advance::LookAgain;
         }
-        if self.put_in_order(tangle) || self.part_at_large(tangle) || self.flip_folds(tangle) {
+        if self.put_in_order(tangle) || self.part_at_large(tangle) || self.turn_folds(tangle) {
             return Advance::LookAgain;
         }
         if self.is_done(tangle) {
             if self.separate_touching() {
                 return Advance::LookAgain;
             }
+            self.step_back();
             let is_coming_home = self.is_coming_home();
             self.calm_steps = if is_coming_home { 1 } else { self.calm_steps + 1 };
             let is_still = self.calm_steps > HOMING_STEPS && self.last_move < self.settings.stillness;
@@ -355,6 +360,11 @@ impl Untangling {
             return match is_over {
                 false => Advance::Step,
                 true if self.lay_out_strained() => Advance::LookAgain,
+                true if self.release_folded() => {
+                    self.calm_steps = HOMING_STEPS;
+                    Advance::Step
+                }
+                true if self.fold_over() => Advance::LookAgain,
                 true => Advance::Done,
             };
         }
@@ -388,7 +398,7 @@ impl Untangling {
         self.calmest = None;
         self.input_positions.copy_from_slice(&self.state.positions);
         self.input_stretch = None;
-        self.flips = 0;
+        self.folding = Folding::default();
         self.touching_rounds = 0;
     }
 

@@ -11,6 +11,7 @@ pub mod esef;
 pub mod fan;
 pub mod flip;
 pub mod flypaper;
+pub mod fold;
 mod gia;
 mod holes;
 mod icm;
@@ -34,6 +35,7 @@ pub mod style;
 pub mod tally;
 pub mod tearing;
 mod uir;
+pub mod unfolding;
 
 pub use crossing_groups::CrossingGroups;
 pub use method::{ClassicReport, ClassicSettings, Method, Plan, Situation, plan, plan_for_bodies};

@@ -1,0 +1,153 @@
+//! Folds that bite into themselves: every style has its own outcome, on every made fold and in both cuts.
+
+#![allow(clippy::unwrap_used)]
+
+use unsnarl::analysis::{Assembly, PartKind};
+use unsnarl::fix::report::Spread;
+use unsnarl::fix::{self, Continue, FixSettings, FoldStyle, Outcome, Patient};
+use unsnarl::geometry::distance::point_triangle;
+use unsnarl::geometry::{DVec2, DVec3};
+use unsnarl::model::{Cloth, Model, Rest, RestAngles};
+use unsnarl::samples::{self, Cut, Recipe, Sample};
+use unsnarl::scene::garment::{Garment, GarmentInput, TriangleGroups};
+
+/// Where a flap is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Flap {
+    Out,
+    In,
+    Unfolded,
+}
+
+/// A made fold: which way in its panel its border is, and how long its flap is with its bend, metres.
+struct Made {
+    name: &'static str,
+    resolution: usize,
+    part: &'static str,
+    toward_border: DVec2,
+    flap: f64,
+    by_design: Flap,
+}
+
+const COLLAR: Made =
+    Made { name: "collar", resolution: 8, part: "collar", toward_border: DVec2::Y, flap: 0.045, by_design: Flap::Out };
+const LAPEL: Made =
+    Made { name: "lapel", resolution: 8, part: "front", toward_border: DVec2::X, flap: 0.08, by_design: Flap::Out };
+const SLEEVE: Made = Made {
+    name: "sleeve",
+    resolution: 16,
+    part: "sleeve",
+    toward_border: DVec2::NEG_Y,
+    flap: 0.07,
+    by_design: Flap::Unfolded,
+};
+const SKIRT: Made = Made {
+    name: "skirt",
+    resolution: 12,
+    part: "skirt",
+    toward_border: DVec2::NEG_Y,
+    flap: 0.14,
+    by_design: Flap::Unfolded,
+};
+
+#[test]
+fn a_collar_comes_out_in_each_style() {
+    comes_out_in_each_style(&COLLAR);
+}
+
+#[test]
+fn a_lapel_comes_out_in_each_style() {
+    comes_out_in_each_style(&LAPEL);
+    is_as_asked(&LAPEL, Cut::Regular, Some(FoldStyle::Crease), Flap::Out);
+    is_as_asked(&LAPEL, Cut::Irregular, Some(FoldStyle::Crease), Flap::Out);
+}
+
+#[test]
+fn a_sleeve_comes_out_in_each_style() {
+    comes_out_in_each_style(&SLEEVE);
+}
+
+#[test]
+fn a_skirt_comes_out_in_each_style() {
+    comes_out_in_each_style(&SKIRT);
+}
+
+fn comes_out_in_each_style(made: &Made) {
+    for cut in [Cut::Regular, Cut::Irregular] {
+        is_as_asked(made, cut, None, made.by_design);
+        is_as_asked(made, cut, Some(FoldStyle::Unfold), Flap::Unfolded);
+        is_as_asked(made, cut, Some(FoldStyle::FoldOut), Flap::Out);
+        is_as_asked(made, cut, Some(FoldStyle::FoldIn), Flap::In);
+    }
+}
+
+/// Clean, nine tenths of the outer half of the flap where they are asked to be, edges within a tenth of their length.
+fn is_as_asked(made: &Made, cut: Cut, style: Option<FoldStyle>, wanted: Flap) {
+    let row = format!("{} {cut:?} {}", made.name, style.map_or("by design", FoldStyle::name));
+    let sample = samples::find(made.name).unwrap().make(&Recipe { resolution: made.resolution, cut, seed: 3 });
+    let (model, outcome) = untangle(&sample, style);
+    assert!(outcome.verdict.is_clean(), "{row}");
+    let edges = Spread::of_edges(&model, &outcome.positions);
+    assert!(edges.p01 > 0.9 && edges.p99 < 1.1, "{row}: {edges:?}");
+    let flap = look(made, &sample, &outcome.positions);
+    let right = flap.iter().filter(|&&at| at == wanted).count();
+    assert!(!flap.is_empty() && 10 * right >= 9 * flap.len(), "{row}: {right} of {} are {wanted:?}", flap.len());
+}
+
+fn untangle(sample: &Sample, style: Option<FoldStyle>) -> (Model, Outcome) {
+    let names: Vec<String> = sample.parts.iter().map(|part| part.name.clone()).collect();
+    let groups = TriangleGroups { names: &names, of_triangle: &sample.part_of_triangle() };
+    let input = GarmentInput { groups, ..GarmentInput::new(&sample.mesh, Some(&sample.uv)) };
+    let garment = Garment::build(&input, &sample.description).unwrap();
+    let mut cloth = Cloth::new("sample", sample.mesh.clone());
+    cloth.rest = Rest::Panels(sample.uv.clone());
+    cloth.rest_angles = RestAngles::AsLoaded;
+    let (model, mut state) = Model::build(&[cloth]).unwrap();
+    for crease in &garment.creases {
+        state.rest_angles[model.hinge_at(crease.edge).unwrap()] = crease.rest_angle;
+    }
+    let count = sample.mesh.positions.len();
+    let part = ("sample".to_owned(), PartKind::Cloth, count, sample.mesh.triangles.as_slice());
+    let patient =
+        Patient { model: model.clone(), state, assembly: Assembly::new([part]).unwrap(), body_positions: Vec::new() };
+    let styles = style.map_or_else(|| FoldStyle::chart(&garment), |style| vec![Some(style); count]);
+    let settings = FixSettings { styles, ..FixSettings::default() };
+    (model, fix::untangle(patient, &settings, &mut |_| Continue::Yes))
+}
+
+/// Where each vertex of the outer half of the flap is, by the nearest point of the cloth before the fold.
+fn look(made: &Made, sample: &Sample, positions: &[DVec3]) -> Vec<Flap> {
+    let mut across: Vec<Option<f64>> = vec![None; positions.len()];
+    for part in sample.parts.iter().filter(|part| part.name == made.part) {
+        for triangle in part.triangles.clone() {
+            for (corner, uv) in sample.mesh.triangles[triangle].iter().zip(sample.uv.triangles[triangle]) {
+                across[*corner as usize] = Some(sample.uv.coordinates[uv as usize].dot(made.toward_border));
+            }
+        }
+    }
+    let border = across.iter().flatten().copied().fold(f64::NEG_INFINITY, f64::max);
+    let mut normals = vec![DVec3::ZERO; positions.len()];
+    for corners in &sample.mesh.triangles {
+        let [a, b, c] = corners.map(|corner| positions[corner as usize]);
+        corners.iter().for_each(|&corner| normals[corner as usize] += (b - a).cross(c - a));
+    }
+    let is_ground = |corner: &u32| across[*corner as usize].is_none_or(|across| border - across >= made.flap);
+    let ground: Vec<[u32; 3]> =
+        sample.mesh.triangles.iter().filter(|corners| corners.iter().all(is_ground)).copied().collect();
+    let see = |vertex: usize| {
+        let seen = ground.iter().map(|&corners| {
+            let closest = point_triangle(positions[vertex], corners.map(|corner| positions[corner as usize]));
+            let parts = corners.iter().zip(closest.weights);
+            let normal: DVec3 = parts.map(|(&corner, weight)| weight * normals[corner as usize]).sum();
+            (closest.distance_squared(), closest.offset.dot(normal), normal)
+        });
+        let (_, height, normal) = seen.min_by(|a, b| a.0.total_cmp(&b.0)).unwrap();
+        match normals[vertex].dot(normal) > 0.0 {
+            true => Flap::Unfolded,
+            false if height > 0.0 => Flap::Out,
+            false => Flap::In,
+        }
+    };
+    let is_flap = |vertex: &usize| across[*vertex].is_some_and(|across| border - across < 0.4 * made.flap);
+    (0..positions.len()).filter(is_flap).map(see).collect()
+}
