@@ -70,7 +70,7 @@ impl Flip {
         let sides: FxHashMap<VertexId, f64> =
             looks.iter().filter(sees).map(|(&vertex, _)| (vertex, self.side)).collect();
         let overlap = Overlap { above: 0, below: 1, sides };
-        ordering.apply(&mut [flap, ground], &[overlap], &mut places);
+        ordering.push(&mut [flap, ground], &[overlap], &mut places);
         Some(places)
     }
 

@@ -155,7 +155,7 @@ impl Ordering<'_> {
     }
 
     /// Rounds of pushes until nothing is on the wrong side, or until they no longer become less.
-    fn push(&self, pieces: &mut [Piece], overlaps: &[Overlap], positions: &mut [DVec3]) -> usize {
+    pub fn push(&self, pieces: &mut [Piece], overlaps: &[Overlap], positions: &mut [DVec3]) -> usize {
         let mut memory = Workspace::default();
         let (mut least, mut least_round) = (f64::INFINITY, 0);
         for round in 0..ROUNDS {
