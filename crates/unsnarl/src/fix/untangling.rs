@@ -272,12 +272,13 @@ impl Untangling {
 
     /// Whether clean cloth has nothing to do but to become less strained: no fold to bend, no way to go.
     fn is_sliding(&mut self, tangle: &Tangle) -> bool {
-        let has_moved_at_large = self.is_parted
+        let is_led = self.is_parted
             || self.is_laid_out
             || self.folding.turns > 0
             || self.way_home.is_some()
+            || !self.holds.is_empty()
             || self.was_strained();
-        self.is_done(tangle) && self.phase == Phase::Untangling && !has_moved_at_large
+        self.is_done(tangle) && self.phase == Phase::Untangling && !is_led
     }
 
     /// How strongly cloth is drawn home in this step, N/m per kilogram: strongly when it has just become clean or is on its

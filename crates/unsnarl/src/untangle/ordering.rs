@@ -123,7 +123,7 @@ impl Ordering<'_> {
         }
         let before = positions.to_vec();
         let mut memory = Workspace::default();
-        let free = self.surroundings(overlaps);
+        let free = self.surroundings(pieces, overlaps, positions);
         let Some(mut sliding) = Sliding::new(self.topology, self.bounds, &free, CARRYING, positions) else {
             return self.push(pieces, overlaps, positions);
         };
@@ -133,6 +133,7 @@ impl Ordering<'_> {
             sliding.round(self.bounds, positions, &mut |positions| {
                 let mut pushes = self.pushes(pieces, overlaps, positions, &mut memory);
                 pushes.extend(self.bodies.pushes_since(&mut asked, &mut slack, positions));
+                pushes.retain(|push| free[push.0]);
                 self.step(pushes, positions);
             });
         }
@@ -141,10 +142,20 @@ impl Ordering<'_> {
         rounds
     }
 
-    /// Which vertices may move: those that are to change sides, and rings around them.
-    fn surroundings(&self, overlaps: &[Overlap]) -> Vec<bool> {
+    /// Which vertices may move: those that are to change sides, what they see, and rings around both.
+    fn surroundings(&self, pieces: &[Piece], overlaps: &[Overlap], positions: &[DVec3]) -> Vec<bool> {
         const RINGS: usize = 8;
-        let mut front: Vec<VertexId> = overlaps.iter().flat_map(|overlap| overlap.sides.keys().copied()).collect();
+        let seen = |overlap: &Overlap, vertex: VertexId| match self.look(&pieces[overlap.below], vertex, positions) {
+            Look::At(sight) if self.upper_share < 1.0 => {
+                self.topology.triangle(pieces[overlap.below].triangles[sight.triangle.index()]).to_vec()
+            }
+            _ => Vec::new(),
+        };
+        let own = |overlap: &Overlap| overlap.sides.keys().copied().collect::<Vec<VertexId>>();
+        let mut front: Vec<VertexId> = overlaps.iter().flat_map(own).collect();
+        for overlap in overlaps {
+            front.extend(overlap.sides.keys().flat_map(|&vertex| seen(overlap, vertex)));
+        }
         let mut near = vec![false; self.free.len()];
         for _ in 0..=RINGS {
             front.retain(|vertex| near.get(vertex.index()) == Some(&false));
