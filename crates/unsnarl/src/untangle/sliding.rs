@@ -12,7 +12,8 @@
 //! Where cloth is to be carried along, `sum b |(x_i - x_i0) - (x_j - x_j0)|^2` over the edges is added: what was moved takes its surroundings with it instead of
 //! being folded out of them.
 //!
-//! The solve carries strain across the whole of the free cloth at once, so cloth slides along what it rests on within some tens of rounds.
+//! The solve carries strain across the whole of the free cloth at once, so cloth that gives way at one place comes to rest within some tens of rounds; one that has to go elsewhere as a
+//! whole takes hundreds.
 //! (the local and global solve of Bouaziz et al. 2014, constraints as in Overby et al. 2017)
 //!
 //! Guarantees: only free vertices move; where all triangles are within their bounds and all places are allowed nothing
@@ -250,7 +251,7 @@ mod tests {
     fn a_narrow_tube_slides_to_the_narrow_end_of_a_cone() {
         const SECTORS: u32 = 24;
         const ROWS: u32 = 4;
-        let radius = |height: f64| 1.0 - 0.2 * height;
+        let radius = |height: f64| 1.0 - height;
         let place = |radius: f64, row: u32, sector: u32| {
             let angle = TAU * f64::from(sector) / f64::from(SECTORS);
             DVec3::new(radius * angle.cos(), radius * angle.sin(), 0.2 * f64::from(row) / f64::from(ROWS - 1))
@@ -274,21 +275,21 @@ mod tests {
         let mut positions = tube(1.0);
         let first = largest_stretch(&topology, &shapes, &positions);
         let mut sliding = Sliding::new(&topology, &bounds, &vec![true; rest.len()], 0.0, &positions).unwrap();
-        for _ in 0..200 {
+        for _ in 0..1200 {
             sliding.round(&bounds, &mut positions, &mut |positions| {
                 for place in positions.iter_mut() {
-                    let out = DVec3::new(place.x, place.y, 0.2 * place.truncate().length()).normalize();
+                    let out = DVec3::new(place.x, place.y, place.truncate().length()).normalize();
                     let depth = radius(place.z) - place.truncate().length();
                     if depth > 0.0 {
-                        *place += depth / 1.04_f64.sqrt() * out;
+                        *place += depth / 2.0_f64.sqrt() * out;
                     }
                 }
             });
         }
         let last = largest_stretch(&topology, &shapes, &positions);
-        let height = positions.iter().map(|place| place.z).sum::<f64>() / positions.len() as f64;
-        assert!(first > 1.1 && last < 1.02, "{first} to {last}");
-        assert!((0.3..0.7).contains(&height), "the cone has the tube's radius at a height of 0.5, not {height}");
+        let lowest = positions.iter().map(|place| place.z).fold(f64::INFINITY, f64::min);
+        assert!(first > 1.1 && last < 1.03, "{first} to {last}");
+        assert!((0.07..0.13).contains(&lowest), "the cone has the tube's radius at a height of 0.1, not {lowest}");
         let deepest = positions.iter().map(|place| radius(place.z) - place.truncate().length()).fold(0.0, f64::max);
         assert!(deepest < 1e-3, "{deepest}");
     }
