@@ -71,7 +71,10 @@ impl Untangling {
         if self.is_unstrained(&positions[..free.len()]) {
             self.place(&positions);
         } else {
-            self.move_to(&positions);
+            for (vertex, place) in self.state.positions.iter().enumerate() {
+                self.active[vertex] |= *place != positions[vertex];
+            }
+            self.place(&positions);
             if self.was_strained() {
                 self.free_pieces(tangle);
             }
@@ -79,16 +82,20 @@ impl Untangling {
         true
     }
 
-    /// Lets the whole of every piece move of which a good share is on the wrong side of another one: it was strained as a whole.
+    /// Lets the whole of every crossing piece move where a good share of one is on the wrong side of another: relaxing a part of
+    /// them would not help.
     fn free_pieces(&mut self, tangle: &Tangle) {
-        const SHARE: f64 = 0.1;
+        const SHARE: f64 = 0.25;
         let topology = self.assembly.topology();
         let mut counts = vec![[0, 0]; topology.component_count()];
         (0..self.active.len()).for_each(|vertex| counts[topology.component(VertexId::new(vertex))][0] += 1);
         tangle.colours.red_vertices.iter().for_each(|&vertex| counts[topology.component(vertex)][1] += 1);
+        if counts.iter().all(|&[all, red]| red as f64 <= SHARE * all as f64) {
+            return;
+        }
         for vertex in (0..self.active.len()).map(VertexId::new) {
-            let [all, red] = counts[topology.component(vertex)];
-            self.active[vertex.index()] |= red as f64 > SHARE * all as f64 && !self.pinched.has(vertex);
+            let crosses = counts[topology.component(vertex)][1] > 0;
+            self.active[vertex.index()] |= crosses && !self.pinched.has(vertex);
         }
     }
 
