@@ -111,7 +111,7 @@ fn what_merely_touches_is_moved_apart() {
         triangles: vec![[0, 1, 2], [3, 4, 5]],
     };
     let before = patient("touching", &mesh, Rest::AsLoaded);
-    let verdict = analysis::verdict(&before.assembly, &mesh.positions, &mut analysis::Workspace::default());
+    let verdict = analysis::verdict(&before.assembly, &mesh.positions, &mut Workspace::default());
     assert_eq!((verdict.pairs.len(), verdict.touching_count()), (1, 1));
     let outcome = untangle(before);
     assert!(outcome.verdict.is_clean());
