@@ -4,10 +4,12 @@
 //! `sum area |F(x) - T|^2`, where `F` is the deformation gradient of a triangle and `T` the nearest one whose stretches are within
 //! its bounds. In rounds (alternating directions, with `u` the force of the constraint):
 //!
-//!     T <- F(x) with its stretches clamped        each triangle by itself
-//!     x <- least of sum area |F(x) - T|^2 + sum c |x - z + u|^2     one linear solve, factored once
-//!     z <- x + u, projected into the allowed set  given by the caller
-//!     u <- u + x - z
+//! ```text
+//! T <- F(x) with its stretches clamped                         each triangle by itself
+//! x <- least of sum area |F(x) - T|^2 + sum c |x - z + u|^2    one linear solve, factored once
+//! z <- x + u, projected into the allowed set                   given by the caller
+//! u <- u + x - z
+//! ```
 //!
 //! Where cloth is to be carried along, `sum b |(x_i - x_i0) - (x_j - x_j0)|^2` over the edges is added: what was moved takes its surroundings with it instead of
 //! being folded out of them.
