@@ -63,6 +63,20 @@ fn nearest(place: DVec3, others: impl Iterator<Item = DVec3>) -> DVec3 {
     others.min_by(|a, b| a.distance_squared(place).total_cmp(&b.distance_squared(place))).unwrap()
 }
 
+/// Edge shortening made ever more of what layering had left here, for minutes.
+#[test]
+fn wavy_sheets_that_layering_does_not_part_are_parted_as_wholes() {
+    let recipe = Recipe { resolution: 30, cut: Cut::Irregular, seed: 1 };
+    let sample = samples::find("wavy-sheets").unwrap().make(&recipe);
+    let (_, outcome) = untangle(&sample, &FixSettings::default());
+    assert!(outcome.verdict.is_clean());
+    assert!(
+        outcome.resolvers.layering > 0 && outcome.resolvers.parting == 1 && outcome.steps < 60,
+        "{}",
+        outcome.steps
+    );
+}
+
 #[test]
 fn nested_tubes_come_apart_in_the_given_order_and_keep_their_size() {
     for cut in [Cut::Regular, Cut::Irregular] {

@@ -22,6 +22,7 @@ impl Untangling {
     /// Parts pieces that stand through each other so far that a good share of one is on the wrong side.
     pub(super) fn part_at_large(&mut self, tangle: &Tangle) -> bool {
         const LARGE: f64 = 0.3;
+        const LARGE_IN_ORDER: f64 = 0.1;
         if self.settings.method != FixMethod::Auto || self.is_parted || self.segments_between_pieces(tangle) == 0 {
             return false;
         }
@@ -30,7 +31,9 @@ impl Untangling {
         (0..self.state.positions.len()).for_each(|vertex| counts[topology.component(VertexId::new(vertex))][0] += 1);
         tangle.colours.red_vertices.iter().for_each(|&vertex| counts[topology.component(vertex)][1] += 1);
         let crossing = parting::crossing_components(topology, self.state.positions.len(), tangle);
-        let is_large = |component: &usize| counts[*component][1] as f64 > LARGE * counts[*component][0] as f64;
+        // Pieces that were put in order and still cross at large lie on each other, so that there is a way.
+        let large = if self.has_been_ordered { LARGE_IN_ORDER } else { LARGE };
+        let is_large = |component: &usize| counts[*component][1] as f64 > large * counts[*component][0] as f64;
         crossing.iter().flatten().any(is_large) && self.part(tangle)
     }
 

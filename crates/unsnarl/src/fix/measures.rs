@@ -67,6 +67,7 @@ impl Untangling {
             return false;
         };
         self.order = Order::Helped(segments);
+        self.has_been_ordered = true;
         // Cloth that slid is at ease: only what still crosses has to move on.
         if self.is_unstrained(&positions[..free.len()]) {
             self.place(&positions);

@@ -80,6 +80,8 @@ pub struct Untangling {
     pub(super) body_pushes: usize,
     /// What came of the last try to put pieces in order.
     pub(super) order: Order,
+    /// Whether that ever helped.
+    pub(super) has_been_ordered: bool,
     /// What was done about folds.
     pub(super) folding: Folding,
     /// Whether cloth grows back after a retreat.
@@ -142,6 +144,7 @@ impl Untangling {
             pinched,
             body_pushes: 0,
             order: Order::Untried,
+            has_been_ordered: false,
             folding: Folding::default(),
             phase: Phase::Untangling,
             last_move: 0.0,
@@ -392,6 +395,7 @@ impl Untangling {
         self.calm_steps = 0;
         self.body_pushes = 0;
         self.order = Order::Untried;
+        self.has_been_ordered = false;
         self.homes.clear();
         self.way_home = None;
         self.is_parted = false;
