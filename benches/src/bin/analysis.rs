@@ -20,7 +20,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     rayon::ThreadPoolBuilder::new().num_threads(1).build_global()?;
     let thrown =
         |resolution, explosion| explode(&Recipe { resolution, cut: Cut::Regular, seed: 1 }, explosion, RADIUS).mesh;
-    let shares = [0.25, 0.4, 0.55, 0.7, 1.0].map(|share| thrown(14, Explosion::Central { share }));
+    let shares = [0.25, 0.4, 0.55, 0.7, 1.0].map(|share| thrown(14, Explosion::Square { share }));
     let one_size = table(
         "one handkerchief, a growing share thrown about, all of it in the last row",
         shares.into_iter().chain([thrown(14, Explosion::Whole)]),

@@ -2,10 +2,10 @@
 
 #![allow(clippy::unwrap_used)]
 
-use unsnarl::analysis::{Assembly, PartKind};
+use unsnarl::analysis::{self, Assembly, ContourKind, PartKind};
 use unsnarl::fix::report::Spread;
 use unsnarl::fix::{self, Continue, FixSettings, FoldStyle, Outcome, Patient};
-use unsnarl::geometry::{DVec2, DVec3, VertexId};
+use unsnarl::geometry::{DVec2, DVec3, TriMesh, VertexId};
 use unsnarl::model::{Cloth, Model, Rest, RestAngles};
 use unsnarl::samples::{self, Cut, Recipe, Sample};
 use unsnarl::scene::garment::{CreasePath, Garment, GarmentInput, TriangleGroups};
@@ -121,6 +121,52 @@ fn pieces_that_stand_through_each_other_part_and_keep_their_size() {
 }
 
 /// Whether a ray meets a triangle. (Moeller and Trumbore 1997)
+/// A strip bent back over itself whose upper flap dips through the border of the lower one: a BIBI within one piece.
+fn hairpin() -> TriMesh {
+    const LONG: usize = 44;
+    const WIDE: usize = 16;
+    let place = |along: usize, across: usize| {
+        let (step, y) = (0.05 * (along as f64 - 22.0), across as f64 / WIDE as f64 - 0.5);
+        let x = step.abs();
+        let height = 0.05 - 0.4 * (x - 0.4).max(0.0) * y.max(0.0);
+        match along {
+            ..=20 => DVec3::new(x, 1.03 * y, 0.0),
+            21..=23 => DVec3::new(-0.02, y + 0.01, 0.025 + 0.5 * step),
+            _ => DVec3::new(0.9 * x, y + 0.04, height),
+        }
+    };
+    let positions = (0..=LONG).flat_map(|along| (0..=WIDE).map(move |across| place(along, across))).collect();
+    let mut triangles = Vec::new();
+    for along in 0..LONG as u32 {
+        for across in 0..WIDE as u32 {
+            let corner = along * (WIDE as u32 + 1) + across;
+            let next = corner + WIDE as u32 + 1;
+            triangles.extend([[corner, next, corner + 1], [corner + 1, next, next + 1]]);
+        }
+    }
+    TriMesh { positions, triangles }
+}
+
+/// Edge shortening has no vertex to pull in a BIBI and takes dozens of steps: flaps of one piece are put in order as pieces are.
+#[test]
+fn two_flaps_of_one_piece_are_put_in_order() {
+    let mesh = hairpin();
+    let (model, state) = Model::build(&[Cloth::new("hairpin", mesh.clone())]).unwrap();
+    let part = ("hairpin".to_owned(), PartKind::Cloth, mesh.positions.len(), mesh.triangles.as_slice());
+    let assembly = Assembly::new([part]).unwrap();
+    let tangle = analysis::analyze(&assembly, &mesh.positions, &mut analysis::Workspace::default());
+    let kinds: Vec<ContourKind> = tangle.contours.iter().map(|tangled| tangled.kind).collect();
+    assert_eq!(kinds, [ContourKind::Bibi]);
+    let patient = Patient { model: model.clone(), state, assembly, body_positions: Vec::new() };
+    let outcome = fix::untangle(patient, &FixSettings::default(), &mut |_| Continue::Yes);
+    assert!(outcome.verdict.is_clean());
+    assert!(outcome.resolvers.layering > 0 && outcome.resolvers.esef == 0, "{:?}", outcome.resolvers);
+    assert!(Spread::of_stretch(&model, &outcome.positions).p99 < 1.1);
+    let upper = |vertex: &usize| vertex / 17 > 26 && mesh.positions[*vertex].y < 0.4;
+    let above = (0..mesh.positions.len()).filter(upper).all(|vertex| outcome.positions[vertex].z > 0.0);
+    assert!(above, "most of the flap was above, so all of it is");
+}
+
 fn meets_ray([a, b, c]: [DVec3; 3], from: DVec3, direction: DVec3) -> bool {
     let (u, v) = (b - a, c - a);
     let across = direction.cross(v);

@@ -2,7 +2,7 @@
 //! `cargo run --release -p unsnarl-benches --bin fix -- [types|exploded|methods|folds|real|hard]... [--long] [--only NAME] [--seconds S] [--seeds N] [--from SEED]`.
 //!
 //! `types`: the seven types, cut regularly (seeds turn them in space) and irregularly, 4 resolutions, 10 seeds (100 with `--long`). `exploded`:
-//! handkerchiefs of 392 triangles, thrown whole and centrally, 100 seeds, and of 1,568, 20 seeds (1,000 with `--long`). `methods`:
+//! handkerchiefs of 392 triangles, thrown centrally, but for a rim and as a whole, 100 seeds, and of 1,568, 20 seeds (1,000 with `--long`). `methods`:
 //! 20 of them by the methods without history. `folds`: collar, lapel, sleeve and skirt in every style. `real`: garments of `../shared/data`. `hard`: tangles on which local methods stall, two
 //! resolutions, both cuts. Printed: how many came out clean, median of steps until nothing crosses and with relaxation, whether red ever grew, the
 //! worst 1st and 99th percentile of edge length over rest, time, pulls by where they were. A trial may take `S` seconds of processor time, 60 unless told; seeds begin
@@ -104,8 +104,10 @@ fn types(options: &Options) {
 fn exploded(options: &Options) {
     for (name, resolution, seeds) in [
         ("exploded-central", 14, 100),
+        ("exploded-inner", 14, 100),
         ("exploded-whole", 14, 100),
         ("exploded-central", 28, 20),
+        ("exploded-inner", 28, 20),
         ("exploded-whole", 28, 20),
     ] {
         row(options, (name, resolution), CUTS[0], if options.is_long { 1000 } else { seeds });
@@ -114,7 +116,7 @@ fn exploded(options: &Options) {
 
 /// The methods without history and edge shortening alone on 20 exploded handkerchiefs, for the table.
 fn methods(options: &Options) {
-    for name in ["exploded-central", "exploded-whole"] {
+    for name in ["exploded-central", "exploded-inner", "exploded-whole"] {
         for method in [Method::Gia, Method::Icm, Method::RepulsiveIcm, Method::SimPrev, Method::Esef, Method::Auto] {
             let label = format!("{name} 14 {}", method.name());
             if !label.contains(&options.only) {
@@ -203,6 +205,7 @@ fn real(options: &Options) {
         trials.push((path.clone(), vec![], None));
         trials.push((path, vec![body.as_path()], None));
     }
+    let mut run = Vec::new();
     for (path, bodies, rest) in trials {
         let stem = path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
         let label = if bodies.is_empty() { stem } else { format!("{stem} with body") };
@@ -210,8 +213,13 @@ fn real(options: &Options) {
             continue;
         }
         match Subject::read(&path, &bodies, rest) {
-            Ok(subject) => println!("{}", Trial::run(label, subject, options.seconds).line()),
+            Ok(subject) => {
+                let trial = Trial::run(label, subject, options.seconds);
+                println!("{}", trial.line());
+                run.push(trial);
+            }
             Err(reason) => println!("{label}: not run: {reason}"),
         }
     }
+    print_pulls(&run);
 }

@@ -5,9 +5,9 @@
 //! Edge shortening marks red what is cut off by vertex count, whatever crosses, and green the rest, over all contours
 //! together. (Cha 2022, 3.1)
 
-use super::TangledContour;
 use super::contour::Trace;
 use super::region::{CutTraces, Separation};
+use super::{ContourKind, TangledContour};
 use unsnarl_geometry::{EdgeId, Topology, TriangleId, VertexId};
 
 /// The colour of a region of the global intersection analysis.
@@ -58,6 +58,10 @@ pub struct Colours {
     pub outermost_red_vertices: Vec<VertexId>,
     /// Red triangles with green corners and exactly one red edge, and that edge; sorted.
     pub red_star_triangles: Vec<(TriangleId, EdgeId)>,
+    /// Triangles in which an LL ends in one of their own corners (a loop vertex), and that corner; sorted.
+    pub ll_corners: Vec<(TriangleId, VertexId)>,
+    /// The same for BLI.
+    pub bli_corners: Vec<(TriangleId, VertexId)>,
     /// Sheets where red is the majority.
     pub majority_failures: Vec<MajorityFailure>,
 }
@@ -93,7 +97,20 @@ impl Colours {
             red.next().is_none().then_some((triangle, first))
         };
         let red_star_triangles = red_triangles.iter().filter(green_cornered).filter_map(only_red_edge).collect();
-        Self { red_vertices, red_edges, red_triangles, outermost_red_vertices, red_star_triangles, ..Self::default() }
+        let corners_of = |kind: ContourKind| {
+            let of_kind = contours.iter().filter(|tangled| tangled.kind == kind);
+            sorted(of_kind.flat_map(|tangled| tangled.contour.loop_corners()))
+        };
+        Self {
+            red_vertices,
+            red_edges,
+            red_triangles,
+            outermost_red_vertices,
+            red_star_triangles,
+            ll_corners: corners_of(ContourKind::Ll),
+            bli_corners: corners_of(ContourKind::Bli),
+            ..Self::default()
+        }
     }
 }
 

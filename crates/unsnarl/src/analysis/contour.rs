@@ -77,6 +77,16 @@ pub struct Contour {
 }
 
 impl Contour {
+    /// The triangles at the ends of a contour that ends in loop vertices, each with that corner.
+    pub fn loop_corners(&self) -> impl Iterator<Item = (TriangleId, VertexId)> + '_ {
+        let last = [self.segments.first(), self.segments.last()];
+        self.ends.iter().flatten().zip(last).flat_map(|(end, segment)| {
+            let vertex = if let ContourEnd::Loop(vertex) = end { Some(*vertex) } else { None };
+            let triangles = segment.into_iter().flatten();
+            triangles.filter_map(move |&triangle| Some((triangle, vertex?)))
+        })
+    }
+
     /// The loop vertices at its ends.
     pub fn loop_vertices(&self) -> impl Iterator<Item = VertexId> + '_ {
         self.ends.iter().flatten().filter_map(|end| match end {

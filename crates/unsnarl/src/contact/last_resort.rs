@@ -1,5 +1,5 @@
-//! The last resort: vertices that still collide are slowed down, with more and more of their surroundings, and then
-//! stopped.
+//! The last resort: vertices that still collide are slowed down and then stopped, with more and more of their surroundings:
+//! at once, or only when that alone has not helped for a while.
 //!
 //! Slow means slow against what is prescribed there: cloth near a moving body is carried along by the place of it that is nearest, as
 //! it would stick to it (one velocity for a whole neighbourhood would drive a garment into the limb that it is worn on),
@@ -12,15 +12,17 @@
 
 use super::detect::{Collision, Moved, collisions};
 use super::report::ContactReport;
-use super::settings::ContactSettings;
+use super::settings::{ContactSettings, LastResort};
 use super::{ContactInput, Path, Workspace};
 use crate::geometry::bvh::Bvh;
 use crate::geometry::distance::point_triangle;
 use crate::geometry::intersection::triangle_box;
 use crate::geometry::{DVec3, TriangleId, VertexId};
 
-/// Rounds in which the motion is halved before it is stopped.
+/// Times that the motion of a vertex is halved before it is stopped.
 const HALVINGS: u32 = 4;
+/// Rounds in which vertices are slowed down alone.
+const ALONE_ROUNDS: u32 = 40;
 /// After every so many rounds the surroundings reach twice as far.
 const ROUNDS_PER_DOUBLING: u32 = 3;
 
@@ -36,9 +38,15 @@ pub(super) fn slow_down(
     let surfaces = Surfaces::new(input);
     let mut slowed = vec![false; path.end.len()];
     let mut stopped = vec![false; path.end.len()];
+    let mut halvings = vec![0; path.end.len()];
+    let alone = match settings.last_resort {
+        LastResort::Surroundings => 0,
+        LastResort::Vertices => ALONE_ROUNDS,
+    };
     for round in 0u32.. {
         let mut reached = Reached::around(input, path, &left);
-        for _ in 0..(1u32 << (round / ROUNDS_PER_DOUBLING).min(20)) {
+        let rings = |round: u32| 1u32 << (round / ROUNDS_PER_DOUBLING).min(20);
+        for _ in 0..round.checked_sub(alone).map_or(0, rings) {
             if !reached.grow(input) {
                 break;
             }
@@ -51,7 +59,8 @@ pub(super) fn slow_down(
                 continue;
             }
             let carrier = surfaces.velocity_near(input, &path.velocities, input.start[at]).unwrap_or(carrier);
-            if round < HALVINGS {
+            if halvings[at] < HALVINGS && round < alone + HALVINGS {
+                halvings[at] += 1;
                 path.velocities[at] = carrier + (path.velocities[at] - carrier) * 0.5;
             } else {
                 path.velocities[at] = carrier;

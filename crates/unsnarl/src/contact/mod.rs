@@ -34,7 +34,7 @@ pub use proximity::{Nearby, Proximity, find_proximities};
 pub use report::ContactReport;
 pub use rules::{OrdinaryRules, PairRules, Rule};
 pub use scene::{ContactScene, ObstacleMesh, Proposal};
-pub use settings::{CollisionMethod, ContactSettings, FinalFrameChoice, LayerMethod, ZoneMotion};
+pub use settings::{CollisionMethod, ContactSettings, FinalFrameChoice, LastResort, LayerMethod, ZoneMotion};
 
 use crate::dynamics::Support;
 use crate::geometry::ccd::{ElementPair, ElementTree, Motion};

@@ -26,6 +26,8 @@ pub struct ContactSettings {
     pub zones: ZoneMotion,
     /// Rounds of growing impact zones before the last resort.
     pub zone_rounds: u32,
+    /// What is slowed down where nothing else helps.
+    pub last_resort: LastResort,
     /// Radius of the ball that vertices feel in place of a sharp tip of a mesh body, in edges of the cloth. Larger: cloth slides
     /// off more easily, and stands off from the tip's sides. 0: tips are sharp, and cloth may snag.
     pub tip_radius: f64,
@@ -45,6 +47,7 @@ impl Default for ContactSettings {
             impulse_rounds: 12,
             zones: ZoneMotion::Affine,
             zone_rounds: 60,
+            last_resort: LastResort::Surroundings,
             tip_radius: 1.0,
             final_frame: FinalFrameChoice::MapOut,
         }
@@ -90,4 +93,15 @@ pub enum ZoneMotion {
     Rigid,
     /// Stretching and shearing too: twelve modes; a zone that would flatten falls back to rigid.
     Affine,
+}
+
+/// What is slowed down where neither impulses nor impact zones have helped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LastResort {
+    /// What collides, with more and more of its surroundings: the fewest rounds.
+    Surroundings,
+    /// The colliding vertices alone, as long as that may help: everything around them goes on. For cloth that is to come out of a
+    /// tangle, where hundreds of pairs collide at once.
+    Vertices,
 }

@@ -189,6 +189,14 @@ impl Untangling {
         self.input_stretch() > WORN
     }
 
+    /// Whether steps do harm: contours become longer and longer, and cloth far more strained than it may stay.
+    pub(super) fn is_thrown_about(&mut self) -> bool {
+        const HARM: f64 = 2.0;
+        self.settings.method == FixMethod::Auto
+            && self.watch.is_spreading()
+            && self.strain(&self.state.positions) > HARM * self.bearable_strain()
+    }
+
     /// Whether the input was stretched, so that more than a neighbourhood has to change its size.
     pub(super) fn was_strained(&mut self) -> bool {
         self.input_stretch() > UNSTRAINED

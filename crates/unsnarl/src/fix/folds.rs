@@ -31,7 +31,7 @@ pub(super) struct Folding {
     /// Folds that are unfolded and to be folded over.
     open: Vec<Flip>,
     /// Whether some were folded over, and so lie on what they belong to.
-    is_folded: bool,
+    pub is_folded: bool,
     /// How often steps were halved since then.
     halvings: i32,
 }

@@ -31,19 +31,17 @@ impl Untangling {
     /// Puts pieces that cross each other in order; `false` if none do, or if that has not helped.
     pub(super) fn put_in_order(&mut self, tangle: &Tangle) -> bool {
         let takes_part = matches!(self.settings.method, FixMethod::Auto | FixMethod::Retreat);
-        let segments = self.segments_between_pieces(tangle);
-        let most = match self.order {
-            Order::Untried => usize::MAX,
-            Order::Helped(most) => most,
-            Order::Over => 0,
-        };
-        if !takes_part || segments == 0 || segments >= most {
+        if !takes_part || self.order == Order::Over {
+            return false;
+        }
+        let among_cloth = self.among_cloth(tangle);
+        let segments = self.segments_to_order(&among_cloth);
+        if segments == 0 || matches!(self.order, Order::Helped(most) if segments >= most) {
             return false;
         }
         let free = self.free();
         let (topology, shapes) = (&self.model.topology, &self.model.rest_shapes);
         let bounds = StrainBounds::new(topology, shapes, &self.input_positions, StrainBounds::TIGHT);
-        let among_cloth = self.among_cloth(tangle);
         let mut best: Option<(usize, Vec<DVec3>)> = None;
         for upper_share in UPPER_SHARES {
             let mut positions = self.all_positions();
@@ -54,7 +52,7 @@ impl Untangling {
             self.resolvers.layering += rounds;
             let after = analysis::analyze(&self.assembly, &positions, &mut self.analysis_workspace);
             let left = after.contours.iter().map(|tangled| tangled.contour.segments.len()).sum();
-            let is_better = self.segments_between_pieces(&after) < segments;
+            let is_better = self.segments_to_order(&self.among_cloth(&after)) < segments;
             if rounds > 0 && is_better && best.as_ref().is_none_or(|(least, _)| left < *least) {
                 best = Some((left, positions));
             }
@@ -134,6 +132,13 @@ impl Untangling {
         free
     }
 
+    /// How long contours of cloth are that can be put in order, in segments.
+    fn segments_to_order(&self, among_cloth: &Tangle) -> usize {
+        let within = layering::contours_within_pieces(self.assembly.topology(), among_cloth);
+        let within = within.iter().map(|tangled| tangled.contour.segments.len()).sum::<usize>();
+        self.segments_between_pieces(among_cloth) + within
+    }
+
     /// How long contours between different pieces of cloth are, in segments.
     pub(super) fn segments_between_pieces(&self, tangle: &Tangle) -> usize {
         let topology = self.assembly.topology();
@@ -211,12 +216,14 @@ impl Untangling {
     }
 
     /// Smooths cloth around what crosses until nothing does, from the best state or from the first one, whichever ends
-    /// nearer to the first one; `false` if neither helps.
+    /// nearer to the first one; `false` if neither helps. From the first state flaps would have to be folded over again.
     fn retreat(&mut self) -> bool {
         let held: Vec<bool> = self.free().into_iter().map(|free| !free).collect();
         let stop = self.stop.clone();
         let mut nearest: Option<(f64, Vec<DVec3>)> = None;
-        for start in [self.watch.best().map(|best| best.cloth.clone()), Some(self.first_positions.clone())] {
+        let best = self.watch.best().map(|best| best.cloth.clone());
+        let first = Some(self.first_positions.clone()).filter(|_| !self.folding.is_folded);
+        for start in [best, first] {
             let Some(cloth) = start else { continue };
             self.state.positions = cloth;
             let tangle = self.analyze_unpinched();

@@ -2,7 +2,7 @@
 
 use super::window::{Whole, Window};
 use super::{FixStage, Observe, Untangling};
-use crate::contact::{self, ContactInput, ContactSettings};
+use crate::contact::{self, ContactInput, ContactSettings, LastResort};
 use crate::dynamics::support::Support;
 use crate::dynamics::{self, Guidance, Hold, Start};
 use crate::model::Model;
@@ -82,14 +82,7 @@ impl Untangling {
             friction: &friction,
             rules,
         };
-        // Large zones strain cloth more than slowing it down does, and cost more.
-        let contact_settings = ContactSettings {
-            recovery: 0.5,
-            stiffness: 1e4,
-            impulse_rounds: 6,
-            zone_rounds: 4,
-            ..ContactSettings::default()
-        };
+        let contact_settings = contact_settings(rules);
         let (workspace, stop) = (&mut self.contact_workspace, &*self.stop);
         let resolved = match &self.window {
             None => contact::resolve_unless(&whole, &contact_settings, workspace, stop).positions,
@@ -189,4 +182,20 @@ fn start<'a>(model: &'a Model, state: &'a State, step: f64) -> Start<'a> {
 
 fn dynamics_settings() -> DynamicsSettings {
     DynamicsSettings { integration: Integration::QuasiStatic, ..DynamicsSettings::default() }
+}
+
+/// Large zones strain cloth more than slowing it down does, and cost more. What is tangled does without: in a zone nothing
+/// comes out of anything, and the hundreds of pairs that collide there at once would stop all of the cloth.
+fn contact_settings(rules: &ColourRules) -> ContactSettings {
+    let clean = ContactSettings {
+        recovery: 0.5,
+        stiffness: 1e4,
+        impulse_rounds: 6,
+        zone_rounds: 4,
+        ..ContactSettings::default()
+    };
+    match rules.have_red() {
+        false => clean,
+        true => ContactSettings { impulse_rounds: 20, zone_rounds: 0, last_resort: LastResort::Vertices, ..clean },
+    }
 }

@@ -319,7 +319,7 @@ impl Untangling {
     /// Cloth in bodies is moved out first, then pieces that cross each other are put in order and folds with a style are put
     /// right, then what merely touches is moved apart; all are seen by the next look. Where
     /// nothing crosses cloth relaxes until it is at rest. Where something does and nothing has become better for
-    /// `patience` steps (or not by a tenth, where cloth has no shape to keep), folds are unfolded that were torn in vain, or cloth retreats: it is smoothed until nothing crosses, and grows back with contact on. Methods
+    /// `patience` steps (or not by a tenth, where cloth has no shape to keep), or where pulls throw cloth about, folds are unfolded that were torn in vain, or cloth retreats: it is smoothed until nothing crosses, and grows back with contact on. Methods
     /// without history let more cloth move instead, and edge shortening alone gives up.
     pub fn judge(&mut self, tangle: &Tangle) -> Advance {
         let tangle = self.pinched.leave_out(self.assembly.topology(), tangle);
@@ -378,7 +378,8 @@ impl Untangling {
             return Advance::GaveUp;
         }
         let waited = self.watch.look(tangle, &positions, &self.state.positions);
-        let is_hopeless = self.watch.is_slow(self.settings.patience) && self.has_nothing_to_lose(tangle);
+        let is_slow = self.watch.is_slow(self.settings.patience) && self.has_nothing_to_lose(tangle);
+        let is_hopeless = is_slow || self.is_thrown_about();
         if waited <= self.settings.patience && !is_hopeless && self.settings.method != FixMethod::Retreat {
             return Advance::Step;
         }

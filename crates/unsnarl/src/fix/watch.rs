@@ -24,6 +24,10 @@ pub struct Watch {
     steps_since: usize,
     /// Red triangles when they last were a tenth fewer than before, and steps since then.
     pace: Option<(usize, usize)>,
+    /// Looks so far.
+    looks: usize,
+    /// How long contours were when it began to watch, and are now, metres.
+    lengths: Option<[f64; 2]>,
 }
 
 /// Cloth at the best moment so far.
@@ -40,6 +44,8 @@ impl Watch {
     pub fn look(&mut self, tangle: &Tangle, positions: &[DVec3], cloth: &[DVec3]) -> usize {
         let length: f64 = tangle.contours.iter().map(|tangled| tangled.contour.length(positions)).sum();
         let red = tangle.colours.red_triangles.len();
+        self.looks += 1;
+        self.lengths = Some([self.lengths.map_or(length, |[first, _]| first), length]);
         self.pace = match self.pace {
             Some((mark, steps)) if 10 * red > 9 * mark => Some((mark, steps + 1)),
             _ => Some((red, 0)),
@@ -56,15 +62,22 @@ impl Watch {
         self.steps_since
     }
 
-    /// Whether red triangles have not become a tenth fewer for so many steps.
+    /// Whether red triangles have not become a tenth fewer for so many steps, or it took three times as many in all.
     pub fn is_slow(&self, patience: usize) -> bool {
-        self.pace.is_some_and(|(_, steps)| steps > patience)
+        self.looks > 3 * patience || self.pace.is_some_and(|(_, steps)| steps > patience)
+    }
+
+    /// Whether contours have become twice as long since it began to watch.
+    pub fn is_spreading(&self) -> bool {
+        self.lengths.is_some_and(|[first, now]| now > 2.0 * first)
     }
 
     /// Counts from 0 again, after a stronger measure was taken.
     pub fn wait_again(&mut self) {
         self.steps_since = 0;
         self.pace = None;
+        self.lengths = None;
+        self.looks = 0;
     }
 
     /// Forgets everything: cloth has been moved from outside.
@@ -75,5 +88,35 @@ impl Watch {
     /// The best state so far.
     pub fn best(&self) -> Option<&Best> {
         self.best.as_ref()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::{Assembly, Workspace, analyze};
+    use crate::samples::{self, Cut, Recipe};
+
+    #[test]
+    fn contours_that_grow_and_looks_without_end_are_noticed() {
+        let recipe = Recipe { resolution: 10, cut: Cut::Regular, seed: 1 };
+        let mesh = samples::find("closed").unwrap().make(&recipe).mesh;
+        let assembly = Assembly::of_cloth("closed", &mesh).unwrap();
+        let tangle = analyze(&assembly, &mesh.positions, &mut Workspace::default());
+        let larger: Vec<DVec3> = mesh.positions.iter().map(|place| 2.1 * *place).collect();
+        let mut watch = Watch::default();
+        watch.look(&tangle, &mesh.positions, &mesh.positions);
+        assert!(!watch.is_spreading() && !watch.is_slow(4));
+        watch.look(&analyze(&assembly, &larger, &mut Workspace::default()), &larger, &larger);
+        assert!(watch.is_spreading());
+        watch.wait_again();
+        assert!(!watch.is_spreading());
+        let mut fewer = tangle.clone();
+        for look in 1..=13 {
+            // A tenth fewer every time, so that only their number tells.
+            fewer.colours.red_triangles.truncate(fewer.colours.red_triangles.len() * 8 / 10);
+            watch.look(&fewer, &mesh.positions, &mesh.positions);
+            assert_eq!(watch.is_slow(4), look > 12, "look {look}");
+        }
     }
 }

@@ -9,7 +9,7 @@
 use unsnarl_geometry::bvh::Bvh;
 use unsnarl_geometry::distance::point_triangle;
 use unsnarl_geometry::intersection::triangle_tree;
-use unsnarl_geometry::{DVec3, EdgeId, Topology, TopologyError, TriangleId, VertexId};
+use unsnarl_geometry::{Aabb, DVec3, EdgeId, Topology, TopologyError, TriangleId, VertexId};
 
 /// A closed body, ready to be asked.
 pub struct BodySurface {
@@ -48,6 +48,11 @@ impl BodySurface {
     pub fn place(&mut self, positions: Vec<DVec3>) {
         self.positions = positions;
         self.tree.refit_on_points(&self.positions);
+    }
+
+    /// Calls `visit` with every triangle whose box meets a given box.
+    pub fn triangles_in(&self, region: &Aabb, mut visit: impl FnMut(TriangleId)) {
+        self.tree.query(region, |triangle| visit(TriangleId::new(triangle)));
     }
 
     /// The body as seen from a point; `None` when it is farther than `reach`, metres.

@@ -7,6 +7,9 @@
 //!
 //! Where nothing can be pulled because every fan is dented, one fan is made convex first. (appendix C)
 //!
+//! Departs: red* triangles in whose green corner an LL ends shrink only where nothing else can be done, and those of a BLI never.
+//! The source argues that contact keeps contours away from that corner, which does not hold for one that begins in it.
+//!
 //! Guarantees: no two pulls share a triangle unless they belong to one shrinkage, so no rest triangle is turned over; the
 //! order is that of the indices.
 //! Does not: act on BLI, which leaves no side to pull to.
@@ -19,7 +22,7 @@ use crate::model::Model;
 use crate::rest_shape::RestShape;
 use rustc_hash::FxHashMap;
 use unsnarl_geometry::math::DVec2;
-use unsnarl_geometry::{TriangleId, VertexId};
+use unsnarl_geometry::{EdgeId, TriangleId, VertexId};
 
 /// A pull under way: one vertex, or the two of a shrinking red* triangle, toward a target.
 #[derive(Clone, Debug, PartialEq)]
@@ -95,12 +98,24 @@ pub fn update_counting(
         work.occupy(pull, index);
     }
     let is_cloth = |triangle: TriangleId| triangle.index() < model.topology.triangle_count();
-    for &(triangle, edge) in colours.red_star_triangles.iter().filter(|(triangle, _)| is_cloth(*triangle)) {
-        let target = model.topology.opposite_vertex(triangle, edge);
-        work.shrink(pulls, model.topology.edge(edge), target);
+    // A contour that ends in the target of a shrinkage stays in the triangle however small that becomes.
+    let ends_in_target = |corners: &[(TriangleId, VertexId)], &(triangle, edge): &(TriangleId, EdgeId)| {
+        corners.binary_search(&(triangle, model.topology.opposite_vertex(triangle, edge))).is_ok()
+    };
+    let shrinkages = colours.red_star_triangles.iter().filter(|(triangle, _)| is_cloth(*triangle));
+    let shrinkages = shrinkages.filter(|shrinkage| !ends_in_target(&colours.bli_corners, shrinkage));
+    let (vain, promising): (Vec<_>, Vec<_>) =
+        shrinkages.partition(|shrinkage| ends_in_target(&colours.ll_corners, shrinkage));
+    for &(triangle, edge) in promising {
+        work.shrink(pulls, triangle, edge);
     }
     for &vertex in &colours.outermost_red_vertices {
         work.pull(pulls, vertex);
+    }
+    if !work.wanted.contains(&true) {
+        for &(triangle, edge) in vain {
+            work.shrink(pulls, triangle, edge);
+        }
     }
     if !work.wanted.contains(&true) && work.report.blocked > 0 {
         work.make_one_convex(pulls);
@@ -132,14 +147,15 @@ struct Update<'a> {
 
 impl Update<'_> {
     /// A red* triangle: its red edge is pulled to its third corner.
-    fn shrink(&mut self, pulls: &mut Vec<Pull>, subjects: [VertexId; 2], target: VertexId) {
+    fn shrink(&mut self, pulls: &mut Vec<Pull>, triangle: TriangleId, edge: EdgeId) {
+        let topology = &self.model.topology;
+        let (subjects, target) = (topology.edge(edge), topology.opposite_vertex(triangle, edge));
         if let Some(&index) = self.pull_of.get(&subjects[0]) {
             if pulls[index].subjects == subjects && pulls[index].target == target {
                 self.wanted[index] = true;
             }
             return;
         }
-        let topology = &self.model.topology;
         let around = subjects.iter().flat_map(|&subject| topology.ring(subject));
         let moved = around.chain(subjects).any(|vertex| self.pull_of.contains_key(&vertex));
         if moved || self.is_pinned(&subjects) {
@@ -397,6 +413,33 @@ mod tests {
             update(&model, &mut pulls, &Colours::default(), 0.02, &settings);
         }
         assert_eq!(rest_shapes(&model, &pulls), model.rest_shapes);
+    }
+
+    /// Two red* triangles share their red edge; a contour ends in the corner opposite to it of the first. (An LL of three
+    /// segments, whose first triangle could shrink for ever.)
+    #[test]
+    fn a_triangle_with_a_contour_up_to_its_green_corner_shrinks_only_where_nothing_else_can() {
+        let model = fan_model(&hexagon());
+        let edge = model.topology.find_edge(VertexId(0), VertexId(1)).unwrap();
+        let stars: Vec<(TriangleId, EdgeId)> =
+            model.topology.edge_triangles(edge).iter().map(|&triangle| (triangle, edge)).collect();
+        let corner = |at: usize| model.topology.opposite_vertex(stars[at].0, edge);
+        let colours = Colours {
+            red_star_triangles: stars.clone(),
+            ll_corners: vec![(stars[0].0, corner(0))],
+            ..Colours::default()
+        };
+        let mut pulls = Vec::new();
+        update(&model, &mut pulls, &colours, 0.02, &EsefSettings::default());
+        assert_eq!(pulls.iter().map(|pull| pull.target).collect::<Vec<_>>(), [corner(1)]);
+        let colours = Colours { red_star_triangles: stars[..1].to_vec(), ..colours };
+        let mut pulls = Vec::new();
+        update(&model, &mut pulls, &colours, 0.02, &EsefSettings::default());
+        assert_eq!(pulls.iter().map(|pull| pull.target).collect::<Vec<_>>(), [corner(0)]);
+        let colours = Colours { bli_corners: colours.ll_corners.clone(), ..colours };
+        let mut pulls = Vec::new();
+        update(&model, &mut pulls, &colours, 0.02, &EsefSettings::default());
+        assert!(pulls.is_empty(), "a BLI is not for edge shortening");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use crate::analysis::Workspace;
 use crate::analysis::contour::crossing_point;
 use std::collections::BTreeMap;
 use unsnarl_geometry::distance::point_triangle;
-use unsnarl_geometry::intersection::{PairCrossing, PairSide};
+use unsnarl_geometry::intersection::{CrossingPair, PairCrossing, PairSide};
 use unsnarl_geometry::{DVec3, Topology, TriangleId};
 
 /// Where another surface stands through a triangle.
@@ -38,8 +38,18 @@ pub(super) fn holes(
         let (a, b) = (TriangleId::new(a), TriangleId::new(b));
         wanted(a, b) || wanted(b, a)
     };
+    holes_of(memory.crossing_pairs(topology, positions, either), topology, positions, wanted)
+}
+
+/// The same for pairs of triangles that are known to cross.
+pub(super) fn holes_of(
+    pairs: Vec<CrossingPair>,
+    topology: &Topology,
+    positions: &[DVec3],
+    wanted: &(dyn Fn(TriangleId, TriangleId) -> bool + Sync),
+) -> Vec<Hole> {
     let mut sums: BTreeMap<TriangleId, (Hole, f64)> = BTreeMap::new();
-    for (first, second, crossings) in memory.crossing_pairs(topology, positions, either) {
+    for (first, second, crossings) in pairs {
         let points: Vec<DVec3> = crossings
             .into_iter()
             .flatten()

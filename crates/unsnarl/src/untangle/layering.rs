@@ -5,12 +5,15 @@
 //! outer piece lies on the front of the inner one), or else the majority of the vertices that see the other piece.
 //! (Baraff, Witkin and Kass 2003, 5.4, take the majority side of a region; Buffet 2021, chapter 2, orders layers)
 //!
+//! Two flaps of one piece are as good as two pieces: what lies around the two traces of a contour that ends in no loop vertex,
+//! as far as that does not meet, is ordered in the same way.
+//!
 //! Guarantees: those of [`super::ordering`].
-//! Does not: act on a piece that crosses itself, nor where pieces do not lie on each other but stand through each other.
+//! Does not: act on folds that bite into themselves, nor where pieces do not lie on each other but stand through each other.
 
 use super::ordering::{Look, Ordering, Overlap, Piece, connected};
 use super::parting::{component_of, crossing_components};
-use crate::analysis::Tangle;
+use crate::analysis::{Contour, ContourKind, Tangle, TangledContour};
 use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_geometry::{DVec3, Topology, TriangleId, VertexId};
 
@@ -51,7 +54,64 @@ pub fn put_in_order(ordering: &Ordering, layers: &[i32], tangle: &Tangle, positi
             overlaps.push(Overlap { above, below, sides });
         }
     }
+    for tangled in contours_within_pieces(topology, tangle) {
+        let Some(flaps) = flaps(topology, &tangled.contour) else { continue };
+        let [Some(a), Some(b)] = flaps.map(|triangles| Piece::new(topology, positions, triangles)) else { continue };
+        let [above, below] = if a.vertices.len() > b.vertices.len() { [b, a] } else { [a, b] };
+        let looks = ordering.looks(&above, &below, positions);
+        let sides = sides(topology, &corners(topology, tangled.contour.segments.iter()), &looks, Order::Majority);
+        if !sides.is_empty() {
+            overlaps.push(Overlap { above: pieces.len(), below: pieces.len() + 1, sides });
+            pieces.extend([above, below]);
+        }
+    }
     ordering.apply(&mut pieces, &overlaps, positions)
+}
+
+/// Contours within one piece of cloth that may be put in order. What is folded and bites into itself is to be unfolded first.
+pub fn contours_within_pieces<'a>(topology: &Topology, tangle: &'a Tangle) -> Vec<&'a TangledContour> {
+    let components = |tangled: &TangledContour| tangled.contour.segments[0].map(|at| component_of(topology, at));
+    let bites = tangle.contours.iter().filter(|tangled| tangled.kind == ContourKind::Bli);
+    let biting: FxHashSet<usize> = bites.map(|tangled| components(tangled)[0]).collect();
+    let may_be_ordered = |tangled: &&TangledContour| {
+        let [a, b] = components(tangled);
+        a == b && !biting.contains(&a) && matches!(tangled.kind, ContourKind::Bibi | ContourKind::Bbii)
+    };
+    tangle.contours.iter().filter(may_be_ordered).collect()
+}
+
+/// What lies around the two traces of a contour, in whole rings, as far as the two do not meet; `None` where they do at once.
+fn flaps(topology: &Topology, contour: &Contour) -> Option<[Vec<TriangleId>; 2]> {
+    const RINGS: usize = 6;
+    let around = |trace: usize| corners(topology, contour.segments.iter().map(|pair| &pair[trace..=trace]));
+    let mut flaps = [around(0), around(1)];
+    let meet = |flaps: &[Vec<VertexId>; 2]| flaps[0].iter().any(|vertex| flaps[1].binary_search(vertex).is_ok());
+    if meet(&flaps) {
+        return None;
+    }
+    for _ in 0..RINGS {
+        let wider = flaps.clone().map(|flap| {
+            let mut wider: Vec<VertexId> =
+                flap.iter().flat_map(|&vertex| topology.ring(vertex)).chain(flap.iter().copied()).collect();
+            wider.sort_unstable();
+            wider.dedup();
+            wider
+        });
+        if meet(&wider) {
+            break;
+        }
+        flaps = wider;
+    }
+    Some(flaps.map(|flap| {
+        let is_own = |triangle: &TriangleId| {
+            topology.triangle(*triangle).iter().all(|corner| flap.binary_search(corner).is_ok())
+        };
+        let mut triangles: Vec<TriangleId> =
+            flap.iter().flat_map(|&vertex| topology.vertex_triangles(vertex).iter().copied()).filter(is_own).collect();
+        triangles.sort_unstable();
+        triangles.dedup();
+        triangles
+    }))
 }
 
 /// Who says which side is right.
@@ -70,11 +130,18 @@ fn seeds(topology: &Topology, pair: [usize; 2], tangle: &Tangle) -> Vec<VertexId
         [a.min(b), a.max(b)] == pair
     };
     let segments = tangle.contours.iter().flat_map(|tangled| &tangled.contour.segments);
-    let corners = segments.filter(is_between).flatten().flat_map(|&triangle| topology.triangle(triangle));
-    let mut seeds: Vec<VertexId> = corners.collect();
-    seeds.sort_unstable();
-    seeds.dedup();
-    seeds
+    corners(topology, segments.filter(is_between))
+}
+
+/// The corners of some triangles, sorted.
+fn corners<'a>(
+    topology: &Topology,
+    triangles: impl Iterator<Item = impl IntoIterator<Item = &'a TriangleId>>,
+) -> Vec<VertexId> {
+    let mut corners: Vec<VertexId> = triangles.flatten().flat_map(|&triangle| topology.triangle(triangle)).collect();
+    corners.sort_unstable();
+    corners.dedup();
+    corners
 }
 
 /// The right side of every vertex that is to move: those at the contour, and those on the wrong side that hang together
@@ -106,7 +173,7 @@ fn sides(
     for &seed in &seeds {
         if is_wrong(seed) && !moving.contains(&seed) {
             let wrong = connected(topology, seed, is_wrong);
-            let is_far = |vertex: VertexId| looks.get(&vertex) == Some(&Look::Nothing);
+            let is_far = |vertex: VertexId| looks.get(&vertex).is_none_or(|look| *look == Look::Nothing);
             if wrong.iter().any(|&vertex| topology.ring(vertex).any(is_far)) {
                 return FxHashMap::default();
             }

@@ -10,13 +10,13 @@
 
 use super::body_push::BodyPush;
 use super::body_surface::{BodySurface, Sight};
-use super::holes::{holes, mean_pushes, normal_of};
+use super::holes::{holes_of, mean_pushes, normal_of};
 use super::sliding::{Sliding, take_back};
 use super::strain_bounds::StrainBounds;
-use crate::analysis::Workspace;
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
-use unsnarl_geometry::{DVec3, Topology, TriangleId, VertexId};
+use unsnarl_geometry::intersection::{CrossingPair, crossings_of_pair};
+use unsnarl_geometry::{Aabb, DVec3, Topology, TriangleId, VertexId};
 
 /// What surfaces are ordered by.
 #[derive(Clone, Copy)]
@@ -122,7 +122,6 @@ impl Ordering<'_> {
             return 0;
         }
         let before = positions.to_vec();
-        let mut memory = Workspace::default();
         let free = self.surroundings(pieces, overlaps, positions);
         let Some(mut sliding) = Sliding::new(self.topology, self.bounds, &free, CARRYING, positions) else {
             return self.push(pieces, overlaps, positions);
@@ -131,7 +130,7 @@ impl Ordering<'_> {
         let mut asked = positions[..free.len()].to_vec();
         for _ in 0..SLIDES {
             sliding.round(self.bounds, positions, &mut |positions| {
-                let mut pushes = self.pushes(pieces, overlaps, positions, &mut memory);
+                let mut pushes = self.pushes(pieces, overlaps, positions);
                 pushes.extend(self.bodies.pushes_since(&mut asked, &mut slack, positions));
                 pushes.retain(|push| free[push.0]);
                 self.step(pushes, positions);
@@ -167,10 +166,9 @@ impl Ordering<'_> {
 
     /// Rounds of pushes until nothing is on the wrong side, or until they no longer become less.
     pub fn push(&self, pieces: &mut [Piece], overlaps: &[Overlap], positions: &mut [DVec3]) -> usize {
-        let mut memory = Workspace::default();
         let (mut least, mut least_round) = (f64::INFINITY, 0);
         for round in 0..ROUNDS {
-            let pushes = self.pushes(pieces, overlaps, positions, &mut memory);
+            let pushes = self.pushes(pieces, overlaps, positions);
             let total: f64 = pushes.iter().map(|push| push.1.length()).sum();
             if total < LESS * least {
                 (least, least_round) = (total, round);
@@ -192,13 +190,7 @@ impl Ordering<'_> {
     }
 
     /// What pushes vertices to their right side and, where they are about there, holes apart; empty when pieces are in order.
-    fn pushes(
-        &self,
-        pieces: &mut [Piece],
-        overlaps: &[Overlap],
-        positions: &[DVec3],
-        memory: &mut Workspace,
-    ) -> Vec<(usize, DVec3)> {
+    fn pushes(&self, pieces: &mut [Piece], overlaps: &[Overlap], positions: &[DVec3]) -> Vec<(usize, DVec3)> {
         for piece in pieces.iter_mut() {
             piece.surface.place(piece.vertices.iter().map(|vertex| positions[vertex.index()]).collect());
         }
@@ -206,7 +198,7 @@ impl Ordering<'_> {
         let of_vertices = overlaps.iter().flat_map(|overlap| self.vertex_pushes(overlap, seen(overlap), positions));
         let mut pushes: Vec<(usize, DVec3)> = of_vertices.collect();
         if pushes.iter().all(|push| push.1.length() < 0.25 * self.separation) {
-            let of_holes = self.hole_pushes(pieces, overlaps, positions, memory);
+            let of_holes = self.hole_pushes(pieces, overlaps, positions);
             if of_holes.is_empty() {
                 return Vec::new();
             }
@@ -234,18 +226,13 @@ impl Ordering<'_> {
     }
 
     /// Where triangles cross although their corners are on the right side, the middles of the holes go apart.
-    fn hole_pushes(
-        &self,
-        pieces: &[Piece],
-        overlaps: &[Overlap],
-        positions: &[DVec3],
-        memory: &mut Workspace,
-    ) -> Vec<(usize, DVec3)> {
+    fn hole_pushes(&self, pieces: &[Piece], overlaps: &[Overlap], positions: &[DVec3]) -> Vec<(usize, DVec3)> {
         let sides = Sides::of(self.topology.triangle_count(), pieces, overlaps);
         let between = |upper, lower| sides.between(upper, lower).map(|overlap| &overlaps[overlap]);
         let wanted = |a: TriangleId, b: TriangleId| sides.between(a, b).or(sides.between(b, a)).is_some();
         let mut pushes = Vec::new();
-        for hole in holes(self.topology, positions, memory, &wanted) {
+        let pairs = self.crossing_pairs(pieces, overlaps, positions);
+        for hole in holes_of(pairs, self.topology, positions, &wanted) {
             let (overlap, above, push) = match between(hole.triangle, hole.other) {
                 Some(overlap) => (overlap, hole.triangle, self.upper_share * hole.normal),
                 None => {
@@ -264,6 +251,38 @@ impl Ordering<'_> {
             pushes.extend(moved.map(|(corner, weight)| (corner.index(), weight / squares * step)));
         }
         pushes
+    }
+}
+
+impl Ordering<'_> {
+    /// Pairs of triangles that cross, one with a corner that has a side and one that is below it in the same overlap; sorted.
+    fn crossing_pairs(&self, pieces: &[Piece], overlaps: &[Overlap], positions: &[DVec3]) -> Vec<CrossingPair> {
+        let topology = self.topology;
+        let of_overlap = |overlap: &Overlap| {
+            let [above, below] = [overlap.above, overlap.below].map(|piece| &pieces[piece]);
+            let around = overlap.sides.keys().flat_map(|&vertex| topology.vertex_triangles(vertex).iter().copied());
+            let mut upper: Vec<TriangleId> = around.filter(|at| above.triangles.binary_search(at).is_ok()).collect();
+            upper.sort_unstable();
+            upper.dedup();
+            let crossed = |&upper: &TriangleId| {
+                let mut crossed = Vec::new();
+                let region = Aabb::of_points(topology.triangle(upper).map(|corner| positions[corner.index()]));
+                below.surface.triangles_in(&region, |lower| {
+                    let lower = below.triangles[lower.index()];
+                    let [a, b] = [upper.min(lower), upper.max(lower)];
+                    let (crossings, count) = crossings_of_pair(topology.triangle(a), topology.triangle(b), positions);
+                    if count > 0 {
+                        crossed.push((a, b, crossings));
+                    }
+                });
+                crossed
+            };
+            upper.par_iter().flat_map_iter(crossed).collect::<Vec<CrossingPair>>()
+        };
+        let mut pairs: Vec<CrossingPair> = overlaps.iter().flat_map(of_overlap).collect();
+        pairs.sort_unstable();
+        pairs.dedup();
+        pairs
     }
 }
 

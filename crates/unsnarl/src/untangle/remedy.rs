@@ -128,6 +128,11 @@ impl ColourRules {
         self.first_body_vertex.is_some_and(|first| vertex.index() >= first)
     }
 
+    /// Whether anything is red.
+    pub fn have_red(&self) -> bool {
+        self.red_triangles.contains(&true)
+    }
+
     /// Whether every pair has the usual rule.
     pub fn are_usual(&self) -> bool {
         self.red_vertices.is_empty() && self.omitted_triangles.is_empty() && self.groups.is_empty()
