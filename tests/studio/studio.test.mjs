@@ -191,7 +191,7 @@ test("a vertex is pinned and unpinned", async () => {
 test("a bad file is refused with a line that says where and why", async () => {
   await page.click("#open");
   await page.click('#files button:has-text("broken.obj")');
-  const toast = page.locator(".toast.bad").last();
+  const toast = page.locator(".toast.bad:has-text('broken.obj')");
   await toast.waitFor();
   assert.match(await toast.textContent(), /broken\.obj.*4.*9/s);
   await page.setInputFiles("#file", { name: "notes.txt", mimeType: "text/plain", buffer: Buffer.from("hello") });

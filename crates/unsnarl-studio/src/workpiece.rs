@@ -36,7 +36,7 @@ pub struct Workpiece {
     walk: Walk,
     untangling: Untangling,
     settings: FixSettings,
-    /// Steps since the last action began.
+    /// Steps since the last action began, or since cloth was let go.
     run_steps: usize,
     look: Look,
     pins: BTreeMap<u32, DVec3>,
@@ -61,7 +61,7 @@ pub enum Advance {
     GoOn,
     /// Nothing crosses and cloth is relaxed.
     Done,
-    /// The most steps have been taken.
+    /// The most steps have been taken, and something is left.
     GaveUp,
 }
 
@@ -229,10 +229,12 @@ impl Workpiece {
     fn progress(&mut self) -> Advance {
         if self.grip.is_some() {
             self.untangling.start_again();
+            self.run_steps = 0;
             return Advance::GoOn;
         }
         if self.run_steps >= self.settings.largest_step_count {
-            return Advance::GaveUp;
+            let is_clean = self.verdict.as_ref().is_some_and(Verdict::is_clean);
+            return if is_clean { Advance::Done } else { Advance::GaveUp };
         }
         loop {
             match self.untangling.judge(&self.tangle) {
@@ -410,4 +412,27 @@ fn check(opened: &Opened, positions: &[DVec3], tangle: &Tangle, verdict: &Verdic
         seconds: start.elapsed().as_secs_f64(),
     };
     CheckReport::new(&findings, |triangle: TriangleId| opened.sheet_name(triangle))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::opening;
+
+    /// Cloth that was held for more steps than a run may take was said to be left tangled the moment it was let go.
+    #[test]
+    fn steps_while_cloth_is_held_do_not_count_against_the_run_after_it() {
+        let mut workpiece = Workpiece::new(opening::from_sample("bbii", Some(6)).unwrap());
+        workpiece.settings.largest_step_count = 40;
+        workpiece.grab(0, 0.01);
+        for _ in 0..60 {
+            assert_eq!(workpiece.step(), Advance::GoOn);
+        }
+        workpiece.release();
+        assert_eq!(workpiece.step(), Advance::GoOn);
+        let end = (0..60).map(|_| workpiece.step()).find(|advance| *advance != Advance::GoOn).unwrap();
+        let is_clean = workpiece.verdict.as_ref().is_some_and(Verdict::is_clean);
+        assert_eq!(end == Advance::Done, is_clean, "clean cloth is done, however many steps it took");
+    }
 }
