@@ -4,7 +4,8 @@
 
 use proptest::prelude::*;
 use unsnarl_geometry::intersection::{
-    Habit, Relation, crossings_of_pair, find_crossing_pairs, find_intersecting_pairs, relation, triangle_tree,
+    Habit, LastSearch, Relation, crossings_of_pair, find_crossing_pairs, find_crossing_pairs_again,
+    find_intersecting_pairs, relation, triangle_tree,
 };
 use unsnarl_geometry::{DVec3, Topology, TriangleId};
 
@@ -169,6 +170,34 @@ fn a_sheet_that_was_a_graph_is_looked_at_again_as_it_moves() {
         most = most.max(found.len());
     }
     assert!(most > 20, "the ramp meets its start in the end");
+}
+
+/// A search that remembers the last one finds what one that does not finds, whatever share of the mesh has moved.
+#[test]
+fn what_has_not_moved_need_not_be_searched_again() {
+    let crumpled = |u: f64, v: f64| DVec3::new(u, 0.6 * v, 0.2 * (17.0 * u * v).sin() + 0.3 * (5.0 * v).cos() * u);
+    let (mut positions, triangles) = sheet(40, crumpled);
+    for (at, position) in positions.iter_mut().enumerate().filter(|(at, _)| at % 7 == 0) {
+        position.z += 0.15 * ((at * 31 % 17) as f64 / 17.0 - 0.5);
+    }
+    let topology = Topology::new(positions.len(), &triangles).unwrap();
+    let mut tree = triangle_tree(&topology, &positions);
+    let (mut habit, mut last) = (Habit::default(), LastSearch::default());
+    let mut counts = Vec::new();
+    for step in 0..24_usize {
+        // A growing patch, none of it every fifth time, all of it every eleventh.
+        let reach = if step % 5 == 4 { 0 } else { 3 * step % 40 };
+        let is_near = |at: usize| step % 11 == 10 || (at % 40 < reach && at / 40 < reach);
+        for (at, position) in positions.iter_mut().enumerate().filter(|(at, _)| is_near(*at)) {
+            *position += 0.02 * DVec3::new((at as f64).sin(), (at * step) as f64 % 3.0 - 1.0, (at as f64).cos());
+        }
+        tree.refit_on_points(&positions);
+        let found = find_crossing_pairs_again(&topology, &positions, &tree, (&mut habit, &mut last), |_, _| true);
+        let expected = find_crossing_pairs(&topology, &positions, &tree, &mut Habit::default(), |_, _| true);
+        assert_eq!(found, expected, "step {step}");
+        counts.push(found.len());
+    }
+    assert!(counts.iter().filter(|&&count| count > 50).count() > 12, "{counts:?}");
 }
 
 #[test]

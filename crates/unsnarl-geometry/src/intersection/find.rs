@@ -85,6 +85,74 @@ pub fn find_crossing_pairs(
     })
 }
 
+/// What crossed when a mesh was last searched. Results do not depend on it.
+#[derive(Clone, Debug, Default)]
+pub struct LastSearch {
+    positions: Vec<DVec3>,
+    pairs: Vec<CrossingPair>,
+}
+
+/// As [`find_crossing_pairs`], where `last` comes from an earlier search of the same mesh for the same wanted pairs, or is new:
+/// pairs of triangles that have not moved since are not looked at again.
+pub fn find_crossing_pairs_again(
+    topology: &Topology,
+    positions: &[DVec3],
+    tree: &Bvh,
+    (habit, last): (&mut Habit, &mut LastSearch),
+    wanted: impl Fn(usize, usize) -> bool + Sync,
+) -> Vec<CrossingPair> {
+    let is_still = last.still_triangles(topology, positions);
+    let still_count = is_still.iter().filter(|&&is_still| is_still).count();
+    let pairs = if still_count as f64 >= LEAST_STILL * topology.triangle_count() as f64 {
+        let is_new = |a: usize, b: usize| !(is_still[a] && is_still[b]) && wanted(a, b);
+        let mut pairs = find_moved(topology, positions, tree, &is_still, is_new);
+        pairs.extend(last.pairs.iter().filter(|(a, b, _)| is_still[a.index()] && is_still[b.index()]));
+        pairs.sort_unstable_by_key(|&(a, b, _)| (a, b));
+        pairs
+    } else {
+        find_crossing_pairs(topology, positions, tree, habit, wanted)
+    };
+    positions.clone_into(&mut last.positions);
+    pairs.clone_into(&mut last.pairs);
+    pairs
+}
+
+/// With a smaller share of the triangles at rest, patches of the whole mesh prove as much.
+const LEAST_STILL: f64 = 0.3;
+
+impl LastSearch {
+    /// For each triangle, whether all its corners are where they were; empty, if nothing is known.
+    fn still_triangles(&self, topology: &Topology, positions: &[DVec3]) -> Vec<bool> {
+        if self.positions.len() != positions.len() {
+            return Vec::new();
+        }
+        let has_moved: Vec<bool> = positions.iter().zip(&self.positions).map(|(now, then)| now != then).collect();
+        let is_still = |corners: &[VertexId; 3]| !corners.iter().any(|corner| has_moved[corner.index()]);
+        topology.triangles().iter().map(is_still).collect()
+    }
+}
+
+/// The pairs that are new, where some triangles are still: what is still as a whole is passed over.
+fn find_moved(
+    topology: &Topology,
+    positions: &[DVec3],
+    tree: &Bvh,
+    is_still: &[bool],
+    is_new: impl Fn(usize, usize) -> bool + Sync,
+) -> Vec<CrossingPair> {
+    let mut is_inner = vec![true; positions.len()];
+    let moved = topology.triangles().iter().zip(is_still).filter(|(_, is_still)| !**is_still);
+    moved.flat_map(|(corners, _)| corners).for_each(|corner| is_inner[corner.index()] = false);
+    let still = Graphs::of_one_group(tree, is_still, is_inner);
+    let reach = Reach::within(&tree.bounds());
+    find_pairs(Place { topology, positions, reach }, tree, Some(&still), |a, b| {
+        let is_new = is_new(a.index(), b.index());
+        let (crossings, count) =
+            is_new.then(|| crossings_within(topology.triangle(a), topology.triangle(b), positions, reach))?;
+        (count > 0).then_some((a, b, crossings))
+    })
+}
+
 /// What `examine` says of all pairs that may meet, sorted: neighbours from the fans that are not proved, the others from
 /// the tree. Patches that are graphs have none of either.
 fn find_pairs<R: Send>(

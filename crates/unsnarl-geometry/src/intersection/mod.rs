@@ -19,8 +19,8 @@ mod triangle_pair;
 
 pub use crossing::{PairCrossing, PairSide, crossings_of_pair};
 pub use find::{
-    CrossingPair, IntersectingPair, SMALL_MESH, find_crossing_pairs, find_intersecting_pairs, triangle_box,
-    triangle_tree,
+    CrossingPair, IntersectingPair, LastSearch, SMALL_MESH, find_crossing_pairs, find_crossing_pairs_again,
+    find_intersecting_pairs, triangle_box, triangle_tree,
 };
 pub use patch::Habit;
 pub use separation::surely_apart;

@@ -103,6 +103,12 @@ struct Outline {
 const EVEN_BITS: u8 = 0b01_0101;
 
 impl Graphs {
+    /// Triangles that need no look at each other, whatever their shape, and the vertices all of whose triangles are such.
+    pub(super) fn of_one_group(tree: &Bvh, is_in_group: &[bool], is_inner: Vec<bool>) -> Self {
+        let groups = tree.groups(|triangle| if is_in_group[triangle] { 0 } else { NONE });
+        Self { groups, is_inner, ..Self::default() }
+    }
+
     fn find(place: Place<'_>, tree: &Bvh) -> Option<Self> {
         let view = |corners: &[VertexId; 3]| place.views(corners);
         let triangles = place.topology.triangles().par_iter().with_min_len(TRIANGLES_PER_TASK);

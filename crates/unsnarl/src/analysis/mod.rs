@@ -26,7 +26,9 @@ pub use kind::ContourKind;
 pub use verdict::{Verdict, smallest_gap, verdict};
 
 use unsnarl_geometry::bvh::Bvh;
-use unsnarl_geometry::intersection::{CrossingPair, Habit, SMALL_MESH, find_crossing_pairs, triangle_tree};
+use unsnarl_geometry::intersection::{
+    CrossingPair, Habit, LastSearch, SMALL_MESH, find_crossing_pairs, find_crossing_pairs_again, triangle_tree,
+};
 use unsnarl_geometry::{DVec3, Topology, VertexId};
 
 /// Memory that is kept between analyses of one assembly. Dropping it changes no result.
@@ -34,6 +36,8 @@ use unsnarl_geometry::{DVec3, Topology, VertexId};
 pub struct Workspace {
     tree: Option<Bvh>,
     habit: Habit,
+    /// What crossed in the last analysis.
+    last: LastSearch,
     floods: flood::FloodMemory,
 }
 
@@ -43,15 +47,15 @@ impl Workspace {
         self.fit(topology, positions).0
     }
 
-    fn fit(&mut self, topology: &Topology, positions: &[DVec3]) -> (&Bvh, &mut Habit) {
+    fn fit(&mut self, topology: &Topology, positions: &[DVec3]) -> (&Bvh, &mut Habit, &mut LastSearch) {
         let fits =
             |tree: &&mut Bvh| (tree.item_count(), tree.point_count()) == (topology.triangle_count(), positions.len());
         if let Some(tree) = self.tree.as_mut().filter(fits) {
             tree.refit_on_points(positions);
         } else {
-            (self.tree, self.habit) = (None, Habit::default());
+            (self.tree, self.habit, self.last) = (None, Habit::default(), LastSearch::default());
         }
-        (self.tree.get_or_insert_with(|| triangle_tree(topology, positions)), &mut self.habit)
+        (self.tree.get_or_insert_with(|| triangle_tree(topology, positions)), &mut self.habit, &mut self.last)
     }
 
     /// The pairs of triangles that cross at these positions, of those that are wanted.
@@ -61,7 +65,7 @@ impl Workspace {
         positions: &[DVec3],
         wanted: impl Fn(usize, usize) -> bool + Sync,
     ) -> Vec<CrossingPair> {
-        let (tree, habit) = self.fit(topology, positions);
+        let (tree, habit, _) = self.fit(topology, positions);
         find_crossing_pairs(topology, positions, tree, habit, wanted)
     }
 }
@@ -98,7 +102,9 @@ fn in_pool<R: Send>(topology: &Topology, work: impl FnOnce() -> R + Send) -> R {
 
 fn analyze_in_pool(assembly: &Assembly, positions: &[DVec3], workspace: &mut Workspace) -> Tangle {
     let topology = assembly.topology();
-    let pairs = workspace.crossing_pairs(topology, positions, |a, b| assembly.counts(a, b));
+    let (tree, habit, last) = workspace.fit(topology, positions);
+    let counts = |a, b| assembly.counts(a, b);
+    let pairs = find_crossing_pairs_again(topology, positions, tree, (habit, last), counts);
     if pairs.is_empty() {
         return Tangle::default();
     }
