@@ -2,7 +2,7 @@
 //! `cargo run --release -p unsnarl-benches --bin fix -- [types|exploded|methods|folds|real|hard]... [--long] [--only NAME] [--seconds S] [--seeds N] [--from SEED]`.
 //!
 //! `types`: the seven types, cut regularly (seeds turn them in space) and irregularly, 4 resolutions, 10 seeds (100 with `--long`). `exploded`:
-//! handkerchiefs of 392 triangles, thrown centrally, but for a rim and as a whole, 100 seeds, and of 1,568, 20 seeds (1,000 with `--long`). `methods`:
+//! handkerchiefs of 392 triangles, thrown centrally, but for a rim and as a whole, 100 seeds, and of 1,568, 20 seeds (ten times as many with `--long`), and sewn ones with a dart. `methods`:
 //! 20 of them by the methods without history. `folds`: collar, lapel, sleeve and skirt in every style. `real`: garments of `../shared/data`. `hard`: tangles on which local methods stall, two
 //! resolutions, both cuts. Printed: how many came out clean, median of steps until nothing crosses and with relaxation, whether red ever grew, the
 //! worst 1st and 99th percentile of edge length over rest, time, pulls by where they were. A trial may take `S` seconds of processor time, 60 unless told; seeds begin
@@ -76,10 +76,10 @@ fn options() -> Options {
 }
 
 /// Untangles a made case with several seeds and prints a row.
-fn row(options: &Options, (name, resolution): (&str, usize), (cut, cut_name): (Cut, &str), seeds: u64) {
+fn row(options: &Options, (name, resolution): (&str, usize), (cut, cut_name): (Cut, &str), seeds: u64) -> Vec<Trial> {
     let label = format!("{name} {resolution} {cut_name}");
     if !label.contains(&options.only) {
-        return;
+        return Vec::new();
     }
     let case = samples::find(name).expect("the case is there");
     let trial = |seed| {
@@ -88,6 +88,7 @@ fn row(options: &Options, (name, resolution): (&str, usize), (cut, cut_name): (C
     };
     let trials: Vec<Trial> = options.seeds(seeds).map(trial).collect();
     print_row(&label, &trials);
+    trials
 }
 
 fn types(options: &Options) {
@@ -106,11 +107,15 @@ fn exploded(options: &Options) {
         ("exploded-central", 14, 100),
         ("exploded-inner", 14, 100),
         ("exploded-whole", 14, 100),
+        ("exploded-sewn", 14, 100),
         ("exploded-central", 28, 20),
         ("exploded-inner", 28, 20),
         ("exploded-whole", 28, 20),
     ] {
-        row(options, (name, resolution), CUTS[0], if options.is_long { 1000 } else { seeds });
+        let trials = row(options, (name, resolution), CUTS[0], if options.is_long { 10 * seeds } else { seeds });
+        if name == "exploded-sewn" {
+            print_pulls(&trials);
+        }
     }
 }
 

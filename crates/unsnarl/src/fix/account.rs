@@ -25,9 +25,9 @@ pub struct Assumptions {
     pub convexified: usize,
     /// Steps in which more than half of a sheet was red, or red hung together with its mainland.
     pub majority_steps: usize,
-    /// Steps after which more vertices were red than before, of those without BLI and such majorities.
+    /// Steps after which more vertices were red than before, of those without BLI.
     pub growths: usize,
-    /// The same for vertices that are cut off from the mainland of their sheet.
+    /// The same for vertices that are cut off from the mainland of their sheet, of steps without BLI and such majorities.
     pub cut_off_growths: usize,
 }
 
@@ -35,9 +35,10 @@ pub struct Assumptions {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Account {
     pub counts: Assumptions,
-    /// Red vertices and those cut off at the start of the last step, if it fulfilled what the theorem assumes and nothing but
-    /// the step has moved cloth since.
-    last: Option<[usize; 2]>,
+    /// How many vertices were red at the start of the last step, if it had no BLI and nothing but the step has moved cloth since.
+    last_red: Option<usize>,
+    /// How many vertices were cut off then, if red was no majority either.
+    last_cut_off: Option<usize>,
     mainland: Mainland,
 }
 
@@ -46,19 +47,18 @@ impl Account {
     pub fn begin(&mut self, topology: &Topology, cloth_vertex_count: usize, tangle: &Tangle) {
         let (red, cut_off) =
             (&tangle.colours.red_vertices, self.mainland.cut_off(topology, cloth_vertex_count, tangle));
-        let now = [red.len(), cut_off.len()];
         let has_bli = tangle.count(ContourKind::Bli) > 0;
         let is_on_mainland = |vertex: &VertexId| cut_off.binary_search(vertex).is_err();
         let has_majority = !tangle.colours.majority_failures.is_empty() || red.iter().any(is_on_mainland);
         self.counts.tangled_steps += usize::from(!tangle.is_empty());
         self.counts.bli_steps += usize::from(has_bli);
         self.counts.majority_steps += usize::from(has_majority);
-        if let Some(last) = self.last {
-            self.counts.growths += usize::from(now[0] > last[0]);
-            self.counts.cut_off_growths += usize::from(now[1] > last[1]);
-        }
-        self.last = (!has_bli && !has_majority).then_some(now);
-        if self.last.is_none() {
+        let has_grown = self.last_red.is_some_and(|last| !has_bli && red.len() > last);
+        self.counts.growths += usize::from(has_grown);
+        self.counts.cut_off_growths += usize::from(self.last_cut_off.is_some_and(|last| cut_off.len() > last));
+        self.last_red = (!has_bli).then_some(red.len());
+        self.last_cut_off = (!has_bli && !has_majority).then_some(cut_off.len());
+        if self.last_cut_off.is_none() {
             self.mainland.forget();
         }
     }
@@ -72,7 +72,7 @@ impl Account {
 
     /// Cloth was moved by something else than a step.
     pub fn interrupt(&mut self) {
-        self.last = None;
+        (self.last_red, self.last_cut_off) = (None, None);
         self.mainland.forget();
     }
 }

@@ -15,8 +15,6 @@ use unsnarl_geometry::{DVec3, VertexId};
 const UNSTRAINED: f64 = 1.1;
 /// Below this factor relaxation may end; below the second one if the input was more strained than the first.
 const SETTLED: [f64; 2] = [1.02, 1.05];
-/// Relaxation may also end where cloth is not strained and has not become less so for as many steps.
-const QUIET_STEPS: usize = 8;
 
 impl Untangling {
     /// Parts pieces that stand through each other so far that a good share of one is on the wrong side.
@@ -126,8 +124,9 @@ impl Untangling {
         self.watch.reset();
     }
 
-    /// Looks at clean cloth that is where it belongs.
-    pub(super) fn ease(&mut self) -> Ease {
+    /// Looks at clean cloth that is where it belongs. Where it is not strained and has not become less so for
+    /// `quiet_steps` it is as good as it gets.
+    pub(super) fn ease(&mut self, quiet_steps: usize) -> Ease {
         const LESS: f64 = 0.99;
         let strain = self.strain(&self.state.positions);
         let least = self.calmest.as_ref().map_or(f64::INFINITY, |calmest| calmest.strain);
@@ -136,7 +135,7 @@ impl Untangling {
         }
         let since = self.calmest.as_ref().map_or(self.steps, |calmest| calmest.step);
         let (input, bearable) = (self.input_stretch(), self.bearable_strain());
-        let is_as_good_as_it_gets = strain <= UNSTRAINED && self.steps > since + QUIET_STEPS;
+        let is_as_good_as_it_gets = strain <= UNSTRAINED && self.steps > since + quiet_steps;
         if strain < input.clamp(SETTLED[0], SETTLED[1]) || is_as_good_as_it_gets {
             Ease::Settled
         } else if self.steps > since + self.settings.patience && strain > bearable {

@@ -42,6 +42,7 @@ impl Untangling {
         let free = self.free();
         let (topology, shapes) = (&self.model.topology, &self.model.rest_shapes);
         let bounds = StrainBounds::new(topology, shapes, &self.input_positions, StrainBounds::TIGHT);
+        let others = segment_count(tangle).saturating_sub(segments);
         let mut best: Option<(usize, Vec<DVec3>)> = None;
         for upper_share in UPPER_SHARES {
             let mut positions = self.all_positions();
@@ -50,13 +51,17 @@ impl Untangling {
             let cloth = &mut positions[..free.len()];
             let rounds = layering::put_in_order(&ordering, &self.settings.layers, &among_cloth, cloth);
             self.resolvers.layering += rounds;
+            if rounds == 0 {
+                break; // nothing overlaps, whoever moves
+            }
             let after = analysis::analyze(&self.assembly, &positions, &mut self.analysis_workspace);
-            let left = after.contours.iter().map(|tangled| tangled.contour.segments.len()).sum();
+            let left = segment_count(&after);
             let is_better = self.segments_to_order(&self.among_cloth(&after)) < segments;
-            if rounds > 0 && is_better && best.as_ref().is_none_or(|(least, _)| left < *least) {
+            if is_better && best.as_ref().is_none_or(|(least, _)| left < *least) {
                 best = Some((left, positions));
             }
-            if best.as_ref().is_some_and(|(left, _)| 2 * *left < segments) || (self.stop)() {
+            let is_good = |(left, _): &(usize, _)| 2 * left.saturating_sub(others) < segments;
+            if best.as_ref().is_some_and(is_good) || (self.stop)() {
                 break;
             }
         }
@@ -284,4 +289,9 @@ impl Untangling {
         }
         true
     }
+}
+
+/// How long all contours are, in segments.
+fn segment_count(tangle: &Tangle) -> usize {
+    tangle.contours.iter().map(|tangled| tangled.contour.segments.len()).sum()
 }

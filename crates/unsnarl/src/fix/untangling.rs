@@ -341,20 +341,19 @@ impl Untangling {
             return Advance::LookAgain;
         }
         if self.is_done(tangle) {
-            if self.separate_touching() {
-                return Advance::LookAgain;
-            }
             self.step_back();
             let is_coming_home = self.is_coming_home();
             self.calm_steps = if is_coming_home { 1 } else { self.calm_steps + 1 };
             let is_still = self.calm_steps > HOMING_STEPS && self.last_move < self.settings.stillness;
-            let ease = if is_coming_home { Ease::Uneasy } else { self.ease() };
+            let is_sliding = self.is_sliding(tangle);
+            let (least_steps, quiet_steps) =
+                if is_sliding { (SLIDING_STEPS, SLIDING_QUIET_STEPS) } else { (HOMING_STEPS, QUIET_STEPS) };
+            let ease = if is_coming_home { Ease::Uneasy } else { self.ease(quiet_steps) };
             if ease == Ease::Stuck && self.phase == Phase::GrowingBack && self.lay_out_strained() {
                 return Advance::LookAgain;
             }
             let is_stuck = ease == Ease::Stuck && self.phase == Phase::Untangling;
-            let has_come_home = self.calm_steps > if self.is_sliding(tangle) { SLIDING_STEPS } else { HOMING_STEPS };
-            let is_at_ease = (ease == Ease::Settled && has_come_home) || self.is_unstrained_at_once();
+            let is_at_ease = (ease == Ease::Settled && self.calm_steps > least_steps) || self.is_unstrained_at_once();
             let most = match self.phase {
                 Phase::Untangling => self.settings.relaxation_steps,
                 Phase::GrowingBack => self.settings.growth_steps,
@@ -363,6 +362,7 @@ impl Untangling {
             let is_over = untouched || is_still || is_stuck || is_at_ease || self.calm_steps > most;
             return match is_over {
                 false => Advance::Step,
+                true if self.separate_touching() => Advance::LookAgain,
                 true if self.lay_out_strained() => Advance::LookAgain,
                 true if self.release_folded() => {
                     self.calm_steps = HOMING_STEPS;
@@ -438,9 +438,12 @@ impl Untangling {
 const HOMING_STEPS: usize = 12;
 /// Springs that draw cloth home are weaker by this factor in every step.
 const HOMING_DECAY: f64 = 0.7;
-/// The same where cloth slides.
+/// Relaxation may also end where cloth is not strained and has not become less so for as many steps.
+const QUIET_STEPS: usize = 8;
+/// The same where cloth slides, which carries strain across all of it in one step.
 const SLIDING_STEPS: usize = 4;
 const SLIDING_DECAY: f64 = 0.5;
+const SLIDING_QUIET_STEPS: usize = 3;
 
 /// What untangling is at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -191,7 +191,11 @@ impl Ordering<'_> {
 
     /// What pushes vertices to their right side and, where they are about there, holes apart; empty when pieces are in order.
     fn pushes(&self, pieces: &mut [Piece], overlaps: &[Overlap], positions: &[DVec3]) -> Vec<(usize, DVec3)> {
-        for piece in pieces.iter_mut() {
+        let mut seen: Vec<usize> = overlaps.iter().map(|overlap| overlap.below).collect();
+        seen.sort_unstable();
+        seen.dedup();
+        for piece in seen {
+            let piece = &mut pieces[piece];
             piece.surface.place(piece.vertices.iter().map(|vertex| positions[vertex.index()]).collect());
         }
         let seen = |overlap: &Overlap| &pieces[overlap.below];
