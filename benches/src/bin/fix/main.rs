@@ -113,7 +113,7 @@ fn exploded(options: &Options) {
         ("exploded-whole", 28, 20),
     ] {
         let trials = row(options, (name, resolution), CUTS[0], if options.is_long { 10 * seeds } else { seeds });
-        if name == "exploded-sewn" {
+        if name == "exploded-sewn" && !trials.is_empty() {
             print_pulls(&trials);
         }
     }

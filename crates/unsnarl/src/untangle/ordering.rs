@@ -81,6 +81,8 @@ impl Look {
 const REACH: f64 = 4.0;
 /// Rounds of pushing, once cloth has slid.
 const ROUNDS: usize = 60;
+/// What moves by less than this share of the separation is at rest.
+const STILL: f64 = 0.1;
 /// Rounds are given up when pushes have not become less by this factor for as many rounds as this.
 const LESS: f64 = 0.95;
 const PATIENCE: usize = 12;
@@ -128,7 +130,11 @@ impl Ordering<'_> {
         };
         let mut slack = vec![0.0; free.len()];
         let mut asked = positions[..free.len()].to_vec();
-        for _ in 0..SLIDES {
+        let mut last = positions.to_vec();
+        let mut slides = 0;
+        while slides < SLIDES && (slides == 0 || farthest_move(&last, positions) > STILL * self.separation) {
+            last.copy_from_slice(positions);
+            slides += 1;
             sliding.round(self.bounds, positions, &mut |positions| {
                 let mut pushes = self.pushes(pieces, overlaps, positions);
                 pushes.extend(self.bodies.pushes_since(&mut asked, &mut slack, positions));
@@ -136,8 +142,8 @@ impl Ordering<'_> {
                 self.step(pushes, positions);
             });
         }
-        let rounds = SLIDES + self.push(pieces, overlaps, positions);
-        take_back(0.1 * self.separation, &before, positions);
+        let rounds = slides + self.push(pieces, overlaps, positions);
+        take_back(STILL * self.separation, &before, positions);
         rounds
     }
 
@@ -288,6 +294,11 @@ impl Ordering<'_> {
         pairs.dedup();
         pairs
     }
+}
+
+/// How far a vertex has moved at most.
+fn farthest_move(before: &[DVec3], after: &[DVec3]) -> f64 {
+    before.iter().zip(after).map(|(before, after)| before.distance_squared(*after)).fold(0.0, f64::max).sqrt()
 }
 
 /// Which overlaps a triangle is above or below in: one bit for each, so that pairs are told quickly.
