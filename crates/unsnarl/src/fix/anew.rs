@@ -15,6 +15,8 @@ use unsnarl_geometry::{DVec3, VertexId};
 const UNSTRAINED: f64 = 1.1;
 /// Below this factor relaxation may end; below the second one if the input was more strained than the first.
 const SETTLED: [f64; 2] = [1.02, 1.05];
+/// Relaxation may also end where cloth is not strained and has not become less so for as many steps.
+pub(super) const QUIET_STEPS: usize = 8;
 
 impl Untangling {
     /// Parts pieces that stand through each other so far that a good share of one is on the wrong side.
@@ -125,7 +127,7 @@ impl Untangling {
     }
 
     /// Looks at clean cloth that is where it belongs. Where it is not strained and has not become less so for
-    /// `quiet_steps` it is as good as it gets.
+    /// [`QUIET_STEPS`] it is as good as it gets; `quiet_steps` are enough where it is hardly strained.
     pub(super) fn ease(&mut self, quiet_steps: usize) -> Ease {
         const LESS: f64 = 0.99;
         let strain = self.strain(&self.state.positions);
@@ -135,6 +137,7 @@ impl Untangling {
         }
         let since = self.calmest.as_ref().map_or(self.steps, |calmest| calmest.step);
         let (input, bearable) = (self.input_stretch(), self.bearable_strain());
+        let quiet_steps = if strain < SETTLED[1] { quiet_steps } else { QUIET_STEPS };
         let is_as_good_as_it_gets = strain <= UNSTRAINED && self.steps > since + quiet_steps;
         if strain < input.clamp(SETTLED[0], SETTLED[1]) || is_as_good_as_it_gets {
             Ease::Settled

@@ -4,7 +4,7 @@
 //! out of bodies, separates what touches, watches for progress and takes stronger measures where there is none.
 
 use super::account::Account;
-use super::anew::{Calm, Ease};
+use super::anew::{Calm, Ease, QUIET_STEPS};
 use super::folds::Folding;
 use super::home::{Journey, WayHome};
 use super::measures::Order;
@@ -438,11 +438,10 @@ impl Untangling {
 const HOMING_STEPS: usize = 12;
 /// Springs that draw cloth home are weaker by this factor in every step.
 const HOMING_DECAY: f64 = 0.7;
-/// Relaxation may also end where cloth is not strained and has not become less so for as many steps.
-const QUIET_STEPS: usize = 8;
-/// The same where cloth slides, which carries strain across all of it in one step.
+/// The same where cloth slides.
 const SLIDING_STEPS: usize = 4;
 const SLIDING_DECAY: f64 = 0.5;
+/// Cloth that slides carries strain across all of it in one step, so that a few without effect are enough.
 const SLIDING_QUIET_STEPS: usize = 3;
 
 /// What untangling is at.
