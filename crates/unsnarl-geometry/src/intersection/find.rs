@@ -1,4 +1,5 @@
-//! All pairs of a mesh that meet, or that cross symbolically, through a tree and in parallel.
+//! All pairs of a mesh that meet, or that cross symbolically, through a tree and in parallel. A mesh of which only a part has
+//! moved since it was last searched is searched in that part.
 
 use super::crossing::{PairCrossing, crossings_within};
 use super::fan::unproved_fans;
