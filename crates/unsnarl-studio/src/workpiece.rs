@@ -90,12 +90,14 @@ impl Workpiece {
         let mut workspace = analysis::Workspace::default();
         let start = Instant::now();
         let positions: Vec<DVec3> = opened.state.positions.iter().chain(&opened.body_positions).copied().collect();
-        let tangle = analysis::analyze(&opened.assembly, &positions, &mut workspace);
+        let mut tangle = analysis::analyze(&opened.assembly, &positions, &mut workspace);
         let analysis_time = milliseconds(start);
         let verdict = analysis::verdict(&opened.assembly, &positions, &mut workspace);
         let before = check(&opened, &positions, &tangle, &verdict, start);
+        let untangling = untangling(&opened, opened.state.clone(), &settings);
+        untangling.recolour(&mut tangle);
         Self {
-            untangling: untangling(&opened, opened.state.clone(), &settings),
+            untangling,
             verdict: tangle.is_empty().then_some(verdict),
             tangle,
             opened,

@@ -18,7 +18,7 @@ use crate::untangle::calming::{Calm, Surroundings};
 use crate::untangle::esef::Pull;
 use crate::untangle::pinch::{self, Covered, PinchRules};
 use crate::untangle::shortening::{self, Shortening};
-use crate::untangle::{self, Method, Remedy, Situation, flypaper};
+use crate::untangle::{self, Method, Remedy, Situation, flypaper, mainland};
 use rayon::prelude::*;
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -108,7 +108,10 @@ pub fn step(
     observe(Stage::Analysis);
     let Stuck { pinched, covered } = stuck(world, &state.positions, &surfaces, settings, &mut workspace.pinch);
     let held: Vec<VertexId> = pinched.iter().map(|hold| hold.0).collect();
-    let tangle = pinch::without_pinched(&world.assembly, &tangle, &held);
+    let mut tangle = pinch::without_pinched(&world.assembly, &tangle, &held);
+    if !tangle.is_empty() && !settings.untangle.method.is_classic() {
+        mainland::recolour(world.assembly.topology(), state.positions.len(), tangle.to_mut());
+    }
     let bodies_at_end = &surfaces[1];
     let place = Place { positions: &positions, bodies_at_end, pinched: &held, length };
     let Shortening { remedy, pulls } = remedy(world, state, &tangle, &place, settings);

@@ -102,13 +102,13 @@ pub fn print_row(name: &str, trials: &[Trial]) {
         trials.iter().filter(|trial| trial.is_clean()).map(of).reduce(pick).unwrap_or(f64::NAN)
     };
     println!(
-        "{name:<34} clean {clean} of {}  steps {} until nothing crosses, {} with relaxation  red grew in {} of {} steps, what is cut off in {}  edges {:.3} to {:.3}  {:.2} s, at most {:.1}",
+        "{name:<34} clean {clean} of {}  steps {} until nothing crosses, {} with relaxation  red grew in {} of {} steps ({} taken again)  edges {:.3} to {:.3}  {:.2} s, at most {:.1}",
         trials.len(),
         median(trials.iter().map(|trial| trial.assumptions.tangled_steps as f64)),
         median(trials.iter().map(|trial| trial.steps as f64)),
         sum(|counts| counts.growths),
         sum(|counts| counts.tangled_steps),
-        sum(|counts| counts.cut_off_growths),
+        sum(|counts| counts.retaken_steps),
         extreme(|trial| trial.edges.p01, f64::min),
         extreme(|trial| trial.edges.p99, f64::max),
         median(trials.iter().map(|trial| trial.seconds)),

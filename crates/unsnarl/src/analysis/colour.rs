@@ -70,12 +70,11 @@ pub struct Colours {
 pub fn colour(topology: &Topology, contours: &[TangledContour]) -> Colours {
     let cut_off = contours.iter().flat_map(|tangled| &tangled.regions.cuts).flat_map(|cut| &cut.smaller_by_count);
     let (red_vertices, _) = marked(topology.vertex_count(), cut_off.copied(), VertexId::index);
-    let (gia, majority_failures) = (gia_regions(contours), majority_failures(topology, &red_vertices));
-    Colours { gia, majority_failures, ..Colours::around(topology, red_vertices, contours) }
+    Colours { gia: gia_regions(contours), ..Colours::around(topology, red_vertices, contours) }
 }
 
 impl Colours {
-    /// The colours of edges and triangles that follow from red vertices (sorted) and contours; no regions.
+    /// The colours of edges and triangles, and the majorities, that follow from red vertices (sorted) and contours; no regions.
     pub fn around(topology: &Topology, red_vertices: Vec<VertexId>, contours: &[TangledContour]) -> Self {
         let mut is_red = vec![false; topology.vertex_count()];
         red_vertices.iter().for_each(|vertex| is_red[vertex.index()] = true);
@@ -102,6 +101,7 @@ impl Colours {
             sorted(of_kind.flat_map(|tangled| tangled.contour.loop_corners()))
         };
         Self {
+            majority_failures: majority_failures(topology, &red_vertices),
             red_vertices,
             red_edges,
             red_triangles,

@@ -2,7 +2,8 @@
 
 use super::window::{Whole, Window};
 use super::{FixStage, Observe, Untangling};
-use crate::contact::{self, ContactInput, ContactSettings, LastResort};
+use crate::analysis::Tangle;
+use crate::contact::{self, ContactInput, ContactSettings, LastResort, PairRules};
 use crate::dynamics::support::Support;
 use crate::dynamics::{self, Guidance, Hold, Start};
 use crate::model::Model;
@@ -11,7 +12,7 @@ use crate::settings::{DynamicsSettings, Integration};
 use crate::state::State;
 use crate::untangle::sliding::Sliding;
 use crate::untangle::strain_bounds::StrainBounds;
-use crate::untangle::{ColourRules, Remedy};
+use crate::untangle::{ColourRules, LoopGuard, Remedy};
 use unsnarl_geometry::{DVec3, VertexId};
 
 /// Rounds in which supports are found and those that pull are dropped.
@@ -23,7 +24,28 @@ impl Untangling {
     /// Dynamics and contact under the rules and forces of a remedy.
     pub(super) fn advance(&mut self, remedy: &Remedy, observe: Observe) {
         let proposed = self.propose(&remedy.guidance);
-        self.resolve(proposed, &remedy.rules, observe);
+        self.resolve(proposed, &remedy.rules, &contact_settings(&remedy.rules), observe);
+    }
+
+    /// The same; where more would be red than before, contact is asked again, and lets no contour come to end in green vertices.
+    pub(super) fn advance_unless_red_grows(&mut self, tangle: &Tangle, remedy: &Remedy, observe: Observe) {
+        let (start, time) = (self.state.positions.clone(), self.state.time);
+        let proposed = self.propose(&remedy.guidance);
+        let settings = contact_settings(&remedy.rules);
+        self.resolve(proposed.clone(), &remedy.rules, &settings, observe);
+        if tangle.is_empty() || !self.account.is_lawful() {
+            return;
+        }
+        let after = self.analyze();
+        if !self.account.has_red_grown(&self.without_pinched(&after)) {
+            self.seen = Some((self.all_positions(), after));
+            return;
+        }
+        self.account.counts.retaken_steps += 1;
+        (self.state.positions, self.state.time) = (start, time);
+        let topology = self.assembly.topology().clone();
+        let guard = LoopGuard::new(&remedy.rules, &topology, &tangle.colours.red_vertices, &tangle.loop_vertices());
+        self.resolve(proposed, &guard, &settings, observe);
     }
 
     /// Lets clean cloth slide to where it is less strained, and home by a share of the way.
@@ -54,11 +76,11 @@ impl Untangling {
             }
         }
         self.limit_motion(&mut places);
-        self.resolve(places, rules, observe);
+        self.resolve(places, rules, &contact_settings(rules), observe);
     }
 
     /// Goes as far as contact lets cloth.
-    fn resolve(&mut self, proposed: Vec<DVec3>, rules: &ColourRules, observe: Observe) {
+    fn resolve(&mut self, proposed: Vec<DVec3>, rules: &dyn PairRules, settings: &ContactSettings, observe: Observe) {
         observe(FixStage::Propose, &proposed);
         let from = self.all_positions();
         let to: Vec<DVec3> = proposed.iter().chain(&self.body_positions).copied().collect();
@@ -82,11 +104,10 @@ impl Untangling {
             friction: &friction,
             rules,
         };
-        let contact_settings = contact_settings(rules);
         let (workspace, stop) = (&mut self.contact_workspace, &*self.stop);
         let resolved = match &self.window {
-            None => contact::resolve_unless(&whole, &contact_settings, workspace, stop).positions,
-            Some(window) => window.resolve(&whole, &contact_settings, workspace, stop),
+            None => contact::resolve_unless(&whole, settings, workspace, stop).positions,
+            Some(window) => window.resolve(&whole, settings, workspace, stop),
         };
         let moves = resolved.iter().zip(&from).zip(&self.local_size);
         self.last_move = moves.map(|((to, from), size)| to.distance(*from) / size).fold(0.0, f64::max);

@@ -23,7 +23,8 @@ use crate::untangle::esef::{self, EsefSettings, Pull};
 use crate::untangle::fold::{self, style_at};
 use crate::untangle::tally::Tally;
 use crate::untangle::tearing::{self, Tear};
-use crate::untangle::{ColourRules, FoldStyle, Remedy};
+use crate::untangle::{ColourRules, FoldStyle, Remedy, mainland};
+use std::borrow::Cow;
 use std::sync::Arc;
 use unsnarl_geometry::{DVec3, TriangleId, VertexId};
 
@@ -42,7 +43,7 @@ pub struct Untangling {
     pub(super) settings: FixSettings,
     pub(super) pulls: Vec<Pull>,
     tally: Tally,
-    account: Account,
+    pub(super) account: Account,
     pub(super) mesh: ContactMesh,
     pub(super) thickness: Vec<f64>,
     /// Vertices that have been near a tangle: only they move.
@@ -88,6 +89,8 @@ pub struct Untangling {
     pub(super) phase: Phase,
     /// The farthest move of the last step, as a share of the local size.
     pub(super) last_move: f64,
+    /// A look at where everything is, if one was needed before it was asked for.
+    pub(super) seen: Option<(Vec<DVec3>, Tangle)>,
     pub(super) analysis_workspace: analysis::Workspace,
     /// What contact looks at, if that is not everything.
     pub(super) window: Option<Window>,
@@ -149,6 +152,7 @@ impl Untangling {
             phase: Phase::Untangling,
             last_move: 0.0,
             stop: Arc::new(|| false),
+            seen: None,
             analysis_workspace: analysis::Workspace::default(),
             window: None,
             no_window_from: usize::MAX,
@@ -162,16 +166,37 @@ impl Untangling {
         self.state.positions.iter().chain(&self.body_positions).copied().collect()
     }
 
-    /// What crosses now.
+    /// What crosses now, coloured as the method wants it.
     pub fn analyze(&mut self) -> Tangle {
         let positions = self.all_positions();
-        analysis::analyze(&self.assembly, &positions, &mut self.analysis_workspace)
+        if let Some((_, tangle)) = self.seen.take().filter(|(at, _)| *at == positions) {
+            return tangle;
+        }
+        let mut tangle = analysis::analyze(&self.assembly, &positions, &mut self.analysis_workspace);
+        self.recolour(&mut tangle);
+        tangle
     }
 
     /// What crosses now, but for what bodies pinch.
     pub(super) fn analyze_unpinched(&mut self) -> Tangle {
         let tangle = self.analyze();
-        self.pinched.leave_out(self.assembly.topology(), &tangle).into_owned()
+        self.without_pinched(&tangle).into_owned()
+    }
+
+    /// A tangle without what bodies pinch.
+    pub(super) fn without_pinched<'a>(&self, tangle: &'a Tangle) -> Cow<'a, Tangle> {
+        let mut left = self.pinched.leave_out(self.assembly.topology(), tangle);
+        if let Cow::Owned(tangle) = &mut left {
+            self.recolour(tangle);
+        }
+        left
+    }
+
+    /// Colours a tangle as the method wants it: what is cut off from the mainland, unless it is a method without history.
+    pub fn recolour(&self, tangle: &mut Tangle) {
+        if !self.settings.method.is_classic() {
+            mainland::recolour(self.assembly.topology(), self.state.positions.len(), tangle);
+        }
     }
 
     /// Whether nothing crosses and every rest shape is its own again.
@@ -186,12 +211,12 @@ impl Untangling {
 
     /// As [`Untangling::step`]; `observe` hears of every stage as it ends.
     pub fn step_observed(&mut self, tangle: &Tangle, observe: Observe) {
-        let tangle = &*self.pinched.leave_out(self.assembly.topology(), tangle);
+        let tangle = &*self.without_pinched(tangle);
         if self.steps == 0 && !self.is_parted {
             self.settle(tangle);
         }
         self.red_history.push(tangle.colours.red_vertices.len());
-        self.account.begin(self.assembly.topology(), self.state.positions.len(), tangle);
+        self.account.begin(tangle);
         self.grow_active(tangle);
         self.steps += 1;
         if self.settings.method.is_classic() {
@@ -225,7 +250,7 @@ impl Untangling {
         let places = (self.state.positions.as_slice(), self.local_size.as_slice());
         let guidance = home::guidance(&self.homes, &self.model.masses, places, self.homing());
         observe(FixStage::Untangle, &self.state.positions);
-        self.advance(&Remedy { rules, guidance, ..Remedy::default() }, observe);
+        self.advance_unless_red_grows(tangle, &Remedy { rules, guidance, ..Remedy::default() }, observe);
     }
 
     /// A fold that is to be unfolded is flat at rest from then on, whatever its crease or its first shape says: around its
@@ -322,7 +347,7 @@ impl Untangling {
     /// `patience` steps (or not by a tenth, where cloth has no shape to keep), or where pulls throw cloth about, folds are unfolded that were torn in vain, or cloth retreats: it is smoothed until nothing crosses, and grows back with contact on. Methods
     /// without history let more cloth move instead, and edge shortening alone gives up.
     pub fn judge(&mut self, tangle: &Tangle) -> Advance {
-        let tangle = self.pinched.leave_out(self.assembly.topology(), tangle);
+        let tangle = self.without_pinched(tangle);
         let advance = self.decide(&tangle);
         if advance == Advance::LookAgain {
             self.account.interrupt();
@@ -378,7 +403,8 @@ impl Untangling {
             return Advance::GaveUp;
         }
         let waited = self.watch.look(tangle, &positions, &self.state.positions);
-        let is_slow = self.watch.is_slow(self.settings.patience) && self.has_nothing_to_lose(tangle);
+        let hope = if tangle.colours.majority_failures.is_empty() { 1 } else { MAJORITY_HASTE };
+        let is_slow = self.watch.is_slow(self.settings.patience / hope) && self.has_nothing_to_lose(tangle);
         let is_hopeless = is_slow || self.is_thrown_about();
         if waited <= self.settings.patience && !is_hopeless && self.settings.method != FixMethod::Retreat {
             return Advance::Step;
@@ -434,6 +460,8 @@ impl Untangling {
     }
 }
 
+/// Where most of a sheet is red, colours do not say which side is wrong, and patience is divided by this.
+const MAJORITY_HASTE: usize = 3;
 /// Steps in which cloth is drawn home before it may count as at rest.
 const HOMING_STEPS: usize = 12;
 /// Springs that draw cloth home are weaker by this factor in every step.

@@ -1,98 +1,125 @@
-//! The mainland: what of a sheet hangs together over edges that nothing crosses, and how much is cut off from it.
+//! The mainland: the largest part of a sheet that hangs together. Edge shortening colours red all that is cut off from it.
 //!
-//! The source colours red what a contour cuts off, contour by contour, and proves that a green vertex never becomes red
-//! because contact keeps green elements from being crossed. Two kinds of green vertices escape that proof: those that lie on
-//! a contour (loop vertices), and those that several contours cut off together. Both become red as soon as contours move or
-//! join, although nothing green was crossed. What the proof does show is this: edges between vertices of the mainland are
-//! green, contact lets nothing cross them, so the mainland of a step is part of the mainland of the next, and what is cut off
-//! from it never grows. (Cha 2022, 3.1 and 4.4)
+//! The source colours red what each contour cuts off alone, and proves that red never grows, because contact lets nothing cross green
+//! elements. (Cha 2022, 3.1 and 4.4) Two cases escape that proof. What several contours cut off *together* stays green until they join.
+//! And a contour may come to end in a green vertex: it then lies on the contour, and what hung together through it does so no more.
 //!
-//! Guarantees: the above, while contact keeps its promise, nothing red hangs together with the mainland (over a loop vertex, or
-//! because red is the majority), no BLI is torn and cloth moves by steps alone.
+//! Here two vertices hang together if an edge joins them that no cut crosses, and neither is a loop vertex. A loop vertex belongs to the
+//! mainland if such an edge leads there, but leads nowhere itself. Edges of the mainland are green, so contact keeps them
+//! uncrossed. If no vertex of it becomes a loop vertex either, which [`super::LoopGuard`] sees to, every vertex of
+//! a mainland belongs to that of the next step, so that red, which is all else, never grows. Contours that the source does not let
+//! cut (BIBI, BLI, the inner trace of BBII) do not cut here either, and the theorem is silent when one of them becomes one that does.
+//!
+//! Guarantees: red is what cuts between cloth cut off from the mainland, and what is inside bodies; a contour alone cuts off what the source
+//! colours red.
 
-use crate::analysis::Tangle;
+use crate::analysis::region::CutTraces;
+use crate::analysis::{Colours, Tangle, TangledContour};
 use unsnarl_geometry::{EdgeId, Topology, VertexId};
 
-/// Remembers one vertex of the mainland of every sheet from step to step.
-#[derive(Clone, Debug, Default)]
-pub struct Mainland {
-    anchors: Vec<Option<VertexId>>,
+/// Colours a tangle by what is cut off from the mainland. Vertices from `cloth_vertex_count` on are of bodies.
+pub fn recolour(topology: &Topology, cloth_vertex_count: usize, tangle: &mut Tangle) {
+    if tangle.is_empty() {
+        return;
+    }
+    let is_of_body = |vertex: &VertexId| vertex.index() >= cloth_vertex_count;
+    let is_with_body = |tangled: &&TangledContour| {
+        tangled.contour.segments[0].iter().any(|&triangle| is_of_body(&topology.triangle(triangle)[0]))
+    };
+    let (with_bodies, of_cloth): (Vec<_>, Vec<_>) = tangle.contours.iter().partition(is_with_body);
+    let in_bodies = with_bodies.iter().flat_map(|tangled| &tangled.regions.cuts).flat_map(|cut| &cut.smaller_by_count);
+    let mut red: Vec<VertexId> = in_bodies.copied().collect();
+    red.extend(Islands::between(topology, cloth_vertex_count, &of_cloth).all_but_mainland(topology));
+    red.sort_unstable();
+    red.dedup();
+    let gia = std::mem::take(&mut tangle.colours.gia);
+    tangle.colours = Colours { gia, ..Colours::around(topology, red, &tangle.contours) };
 }
 
-impl Mainland {
-    /// Forgets the mainland: cloth was moved otherwise than by a step.
-    pub fn forget(&mut self) {
-        self.anchors.clear();
-    }
-
-    /// The vertices of cloth, the first `cloth_vertex_count`, that are cut off from the mainland of their sheet; in order.
-    pub fn cut_off(&mut self, topology: &Topology, cloth_vertex_count: usize, tangle: &Tangle) -> Vec<VertexId> {
-        if tangle.is_empty() {
-            return Vec::new();
-        }
-        let mut is_crossed = vec![false; topology.edge_count()];
-        for point in tangle.contours.iter().flat_map(|tangled| &tangled.contour.points) {
-            is_crossed[point.edge.index()] = true;
-        }
-        let islands = Islands::find(topology, cloth_vertex_count, &is_crossed);
-        let mainland = self.choose(topology, &islands);
-        let is_off =
-            |vertex: &VertexId| mainland[topology.component(*vertex)] != Some(islands.of_vertex[vertex.index()]);
-        (0..cloth_vertex_count).map(VertexId::new).filter(is_off).collect()
-    }
-
-    /// The mainland of every sheet: the island of its anchor, or the largest where there is none.
-    fn choose(&mut self, topology: &Topology, islands: &Islands) -> Vec<Option<usize>> {
-        self.anchors.resize(topology.component_count(), None);
-        let mut largest: Vec<Option<usize>> = vec![None; topology.component_count()];
-        for (island, &(first, size)) in islands.first_and_size.iter().enumerate() {
-            let largest = &mut largest[topology.component(first)];
-            if largest.is_none_or(|other| size > islands.first_and_size[other].1) {
-                *largest = Some(island);
-            }
-        }
-        for (anchor, chosen) in self.anchors.iter_mut().zip(&mut largest) {
-            if let Some(vertex) = *anchor {
-                *chosen = Some(islands.of_vertex[vertex.index()]);
-            }
-            *anchor = chosen.map(|island| islands.first_and_size[island].0);
-        }
-        largest
-    }
-}
-
-/// Vertices that hang together over edges that nothing crosses.
+/// Parts of sheets that hang together.
 struct Islands {
-    of_vertex: Vec<usize>,
-    /// The smallest vertex of each, and how many there are.
-    first_and_size: Vec<(VertexId, usize)>,
+    /// The island of each vertex of cloth; `None` for loop vertices.
+    of_vertex: Vec<Option<usize>>,
+    /// How many vertices each has, with the loop vertices on its shores.
+    sizes: Vec<usize>,
+    /// The loop vertices of cloth, and the islands on whose shore each lies.
+    shores: Vec<(VertexId, Vec<usize>)>,
 }
 
 impl Islands {
-    fn find(topology: &Topology, vertex_count: usize, is_crossed: &[bool]) -> Self {
-        const NONE: usize = usize::MAX;
-        let mut islands = Self { of_vertex: vec![NONE; vertex_count], first_and_size: Vec::new() };
-        for first in 0..vertex_count {
-            if islands.of_vertex[first] != NONE {
-                continue;
-            }
-            let island = islands.first_and_size.len();
-            islands.of_vertex[first] = island;
-            let mut front = vec![VertexId::new(first)];
-            let mut size = 0;
-            while let Some(vertex) = front.pop() {
-                size += 1;
-                for &edge in topology.vertex_edges(vertex).iter().filter(|edge: &&EdgeId| !is_crossed[edge.index()]) {
-                    let other = topology.other_end(edge, vertex);
-                    if islands.of_vertex[other.index()] == NONE {
-                        islands.of_vertex[other.index()] = island;
-                        front.push(other);
-                    }
+    /// What is left between cuts.
+    fn between(topology: &Topology, vertex_count: usize, contours: &[&TangledContour]) -> Self {
+        let mut is_crossed = vec![false; topology.edge_count()];
+        let mut loop_vertices: Vec<VertexId> = Vec::new();
+        for TangledContour { contour, regions, .. } in contours {
+            for cut in &regions.cuts {
+                let is_cutting = |trace| cut.traces == CutTraces::Both || cut.traces == CutTraces::One(trace);
+                for point in contour.points.iter().filter(|point| is_cutting(point.edge_trace)) {
+                    is_crossed[point.edge.index()] = true;
                 }
+                loop_vertices.extend(contour.loop_vertices());
             }
-            islands.first_and_size.push((VertexId::new(first), size));
+        }
+        loop_vertices.sort_unstable();
+        loop_vertices.dedup();
+        let ways = |vertex: VertexId| {
+            let is_open = |edge: &&EdgeId| !is_crossed[edge.index()];
+            topology.vertex_edges(vertex).iter().filter(is_open).map(move |&edge| topology.other_end(edge, vertex))
+        };
+        let mut islands = Self { of_vertex: vec![None; vertex_count], sizes: Vec::new(), shores: Vec::new() };
+        let is_loop = |vertex: VertexId| loop_vertices.binary_search(&vertex).is_ok();
+        for first in (0..vertex_count).map(VertexId::new) {
+            if !is_loop(first) && islands.of_vertex[first.index()].is_none() {
+                islands.spread(first, |vertex| ways(vertex).filter(|&other| !is_loop(other)));
+            }
+        }
+        for &vertex in &loop_vertices {
+            let mut shores: Vec<usize> = ways(vertex).filter_map(|other| islands.of_vertex[other.index()]).collect();
+            shores.sort_unstable();
+            shores.dedup();
+            shores.iter().for_each(|&island| islands.sizes[island] += 1);
+            islands.shores.push((vertex, shores));
         }
         islands
+    }
+
+    /// Adds the island of a vertex.
+    fn spread<I: Iterator<Item = VertexId>>(&mut self, first: VertexId, ways: impl Fn(VertexId) -> I) {
+        let island = self.sizes.len();
+        self.of_vertex[first.index()] = Some(island);
+        let mut reached = vec![first];
+        let mut next = 0;
+        while next < reached.len() {
+            for other in ways(reached[next]) {
+                if self.of_vertex[other.index()].is_none() {
+                    self.of_vertex[other.index()] = Some(island);
+                    reached.push(other);
+                }
+            }
+            next += 1;
+        }
+        self.sizes.push(reached.len());
+    }
+
+    /// The vertices that are cut off from the largest island of their sheet; of two as large, the first.
+    fn all_but_mainland(&self, topology: &Topology) -> Vec<VertexId> {
+        let mut mainlands: Vec<Option<usize>> = vec![None; topology.component_count()];
+        for (vertex, island) in self.of_vertex.iter().enumerate() {
+            let mainland = &mut mainlands[topology.component(VertexId::new(vertex))];
+            let is_larger = |island: usize| mainland.is_none_or(|other| self.sizes[island] > self.sizes[other]);
+            *mainland = island.filter(|&island| is_larger(island)).or(*mainland);
+        }
+        let is_cut_off = |vertex: &VertexId| {
+            let mainland = mainlands[topology.component(*vertex)];
+            match self.of_vertex[vertex.index()] {
+                Some(island) => mainland != Some(island),
+                None => {
+                    let at = self.shores.partition_point(|(other, _)| other < vertex);
+                    !mainland.is_some_and(|mainland| self.shores[at].1.contains(&mainland))
+                }
+            }
+        };
+        (0..self.of_vertex.len()).map(VertexId::new).filter(is_cut_off).collect()
     }
 }
 
@@ -102,24 +129,49 @@ mod tests {
     use crate::analysis::{Assembly, PartKind, Workspace, analyze};
     use crate::samples::{self, Cut, Recipe};
 
+    fn tangled(name: &str, seed: u64) -> (Assembly, Tangle) {
+        let case = samples::find(name).unwrap();
+        let resolution = case.smallest_resolution.max(14);
+        let mesh = case.make(&Recipe { resolution, cut: Cut::Regular, seed }).mesh;
+        let part = (name.to_owned(), PartKind::Cloth, mesh.positions.len(), mesh.triangles.as_slice());
+        let assembly = Assembly::new([part]).unwrap();
+        let tangle = analyze(&assembly, &mesh.positions, &mut Workspace::default());
+        (assembly, tangle)
+    }
+
+    fn recoloured(assembly: &Assembly, tangle: &Tangle) -> Tangle {
+        let mut tangle = tangle.clone();
+        recolour(assembly.topology(), assembly.topology().vertex_count(), &mut tangle);
+        tangle
+    }
+
     #[test]
-    fn only_crossed_edges_lead_to_what_is_cut_off() {
-        for name in ["closed", "eight", "cross", "ll", "bbii", "exploded-central"] {
-            let case = samples::find(name).unwrap();
-            let mesh = case.make(&Recipe { resolution: 14, cut: Cut::Irregular, seed: 5 }).mesh;
-            let count = mesh.positions.len();
-            let part = (name.to_owned(), PartKind::Cloth, count, mesh.triangles.as_slice());
-            let assembly = Assembly::new([part]).unwrap();
-            let tangle = analyze(&assembly, &mesh.positions, &mut Workspace::default());
+    fn the_types_have_the_colours_of_the_source() {
+        for name in ["closed", "eight", "cross", "ll", "bbii", "bibi", "bli"] {
+            let (assembly, tangle) = tangled(name, 5);
+            let ours = recoloured(&assembly, &tangle).colours;
+            assert_eq!(ours.red_vertices, tangle.colours.red_vertices, "{name}");
+            assert_eq!(ours.red_triangles, tangle.colours.red_triangles, "{name}");
+        }
+    }
+
+    #[test]
+    fn only_cut_edges_and_loop_vertices_lead_to_red() {
+        for seed in 0..5 {
+            let (assembly, tangle) = tangled("exploded-central", seed);
             let topology = assembly.topology();
-            let off = Mainland::default().cut_off(topology, count, &tangle);
-            let is_off = |vertex: &VertexId| off.binary_search(vertex).is_ok();
+            let red = recoloured(&assembly, &tangle).colours.red_vertices;
+            let is_red = |vertex: &VertexId| red.binary_search(vertex).is_ok();
             let points = tangle.contours.iter().flat_map(|tangled| &tangled.contour.points);
             let crossed: Vec<EdgeId> = points.map(|point| point.edge).collect();
+            let loops = tangle.loop_vertices();
             for (edge, ends) in topology.edges().iter().enumerate() {
-                let [a, b] = ends.map(|end| is_off(&end));
-                assert!(a == b || crossed.contains(&EdgeId::new(edge)), "{name}: edge {edge}");
+                let [a, b] = ends.map(|end| is_red(&end));
+                let is_open = !crossed.contains(&EdgeId::new(edge)) && !ends.iter().any(|end| loops.contains(end));
+                assert!(a == b || !is_open, "seed {seed}: edge {edge}");
             }
+            let published = &tangle.colours.red_vertices;
+            assert!(published.iter().all(is_red), "seed {seed}: what one contour cuts off, all do");
         }
     }
 }

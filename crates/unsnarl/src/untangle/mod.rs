@@ -17,6 +17,7 @@ mod holes;
 mod icm;
 pub mod layering;
 pub mod layout;
+mod loop_guard;
 pub mod mainland;
 pub mod method;
 mod moves;
@@ -38,6 +39,7 @@ mod uir;
 pub mod unfolding;
 
 pub use crossing_groups::CrossingGroups;
+pub use loop_guard::LoopGuard;
 pub use method::{ClassicReport, ClassicSettings, Method, Plan, Situation, plan, plan_for_bodies};
 pub use remedy::{ColourRules, Remedy};
 pub use style::FoldStyle;
