@@ -37,7 +37,7 @@ pub struct Flags {
     body: Vec<PathBuf>,
     #[command(flatten)]
     mesh: MeshFlags,
-    /// Rest shape: `auto` (the sidecar, or a rule), `uv` (panels in metres), `input`, or a mesh file with the same triangles
+    /// Rest shape: `auto` (the sidecar, or a rule), `uv` (panels in metres), `input`, or a mesh file with the same triangles, whose shape cloth takes where nothing else helps
     #[arg(long, default_value = "auto", value_name = "CHOICE")]
     rest: String,
     /// Who untangles: `auto`, `esef`, `retreat`, or a method without history: `gia`, `icm`, `repulsive-icm`, `uir`, `sim-prev`; `off`
@@ -75,11 +75,14 @@ pub fn run(flags: &Flags, session: &Session) -> Result<ExitCode, Failure> {
     let before = report(&inputs, &inputs.positions, &tangle, &verdict, start);
 
     let garments = inputs.garments()?;
-    let (model, state) = build_model(flags, &inputs, &garments)?;
+    let rest_mesh = rest_mesh(flags)?;
+    let (model, state) = build_model(flags, &inputs, &garments, rest_mesh.as_ref())?;
+    let rest_pose = rest_mesh.iter().flat_map(|rest| rest.mesh.positions.repeat(inputs.garment_count)).collect();
     let settings = FixSettings {
         method: flags.method,
         styles: fold_styles::styles(&flags.style, (&inputs, &garments), &before, &tangle)?,
         layers: layers(flags, &inputs, &garments)?,
+        rest_pose,
         seam_places: garments.iter().flat_map(SeamPlace::chart).collect(),
         ..FixSettings::default()
     };
@@ -180,19 +183,24 @@ fn targets(flags: &Flags) -> Result<Vec<PathBuf>, Failure> {
     Ok(targets)
 }
 
+/// The mesh that `--rest` names, if it names one.
+fn rest_mesh(flags: &Flags) -> Result<Option<MeshFile>, Failure> {
+    match flags.rest.as_str() {
+        "auto" | "uv" | "input" => Ok(None),
+        path => {
+            let options = ReadOptions { units: flags.mesh.units, up_axis: flags.mesh.up, ..ReadOptions::default() };
+            mesh::read(Path::new(path), &options).map(Some).map_err(Failure::input)
+        }
+    }
+}
+
 /// Cloth with its rest shapes, as the flags ask for them.
 fn build_model(
     flags: &Flags,
     inputs: &Inputs,
     garments: &[Garment],
+    rest_mesh: Option<&MeshFile>,
 ) -> Result<(Model, unsnarl::state::State), Failure> {
-    let rest_mesh = match flags.rest.as_str() {
-        "auto" | "uv" | "input" => None,
-        path => {
-            let options = ReadOptions { units: flags.mesh.units, up_axis: flags.mesh.up, ..ReadOptions::default() };
-            Some(mesh::read(Path::new(path), &options).map_err(Failure::input)?)
-        }
-    };
     let mut cloths = Vec::new();
     let mut creases: Vec<([VertexId; 2], f64)> = Vec::new();
     for (index, file) in inputs.files.iter().enumerate().take(inputs.garment_count) {
@@ -205,7 +213,7 @@ fn build_model(
             garment.creases.iter().map(|crease| (garment.topology.edge(crease.edge).map(in_model), crease.rest_angle)),
         );
         cloth.pins = garment.pins.clone();
-        cloth.rest = match (&rest_mesh, flags.rest.as_str()) {
+        cloth.rest = match (rest_mesh, flags.rest.as_str()) {
             (Some(rest), path) => rest_of_mesh(rest, file, path)?,
             (None, "input") => Rest::AsLoaded,
             (None, "uv") => match &file.uv {

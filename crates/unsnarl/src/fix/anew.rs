@@ -1,5 +1,5 @@
-//! Measures that take whole pieces of cloth away from where they tangle, to come home with contact on: pieces are parted, or
-//! laid flat as they are at rest.
+//! Measures that take whole pieces of cloth away from where they tangle, to come home with contact on: pieces are parted,
+//! laid flat as they are at rest, or given the shape of their rest mesh.
 //!
 //! They are for what no local method undoes: pieces that stand through each other, cloth that was smoothed and did not grow
 //! back to its size. Of all clean states since cloth came home the least strained one counts where the last is strained.
@@ -7,8 +7,10 @@
 use super::report::Spread;
 use super::{FixMethod, Untangling};
 use crate::analysis::Tangle;
+use crate::dynamics::hinge::angle;
 use crate::untangle::layout::lay_flat;
 use crate::untangle::parting::{self, Parting};
+use crate::untangle::rest_pose;
 use unsnarl_geometry::{DVec3, VertexId};
 
 /// Cloth stretched and compressed by less than this factor, but for one triangle in a hundred, is not strained.
@@ -94,7 +96,7 @@ impl Untangling {
         self.lay_out(&components)
     }
 
-    /// Lays pieces flat where that is possible; `false` where it is for none.
+    /// Lays pieces flat where that is possible, and gives others the shape of their rest mesh; `false` where nothing helps any.
     fn lay_out(&mut self, components: &[usize]) -> bool {
         if self.is_laid_out {
             return false;
@@ -104,9 +106,10 @@ impl Untangling {
         let mut places = self.all_positions();
         let mut count = 0;
         for &component in components {
-            let Some(flat) = lay_flat(&self.model, component, &self.input_positions) else { continue };
-            if flat.iter().all(|(vertex, _)| free[vertex.index()]) {
-                flat.into_iter().for_each(|(vertex, place)| places[vertex.index()] = place);
+            let flat = lay_flat(&self.model, component, &self.input_positions);
+            let Some(laid) = flat.or_else(|| self.in_rest_pose(component)) else { continue };
+            if laid.iter().all(|(vertex, _)| free[vertex.index()]) {
+                laid.into_iter().for_each(|(vertex, place)| places[vertex.index()] = place);
                 count += 1;
             }
         }
@@ -116,6 +119,20 @@ impl Untangling {
             self.send_home_from(&places);
         }
         count > 0
+    }
+
+    /// A piece in the shape of its rest mesh, which is bent as that mesh is from then on.
+    fn in_rest_pose(&mut self, component: usize) -> Option<Vec<(VertexId, DVec3)>> {
+        let rest = &self.settings.rest_pose;
+        if rest.is_empty() {
+            return None;
+        }
+        for (hinge, rest_angle) in self.model.hinges.iter().zip(&mut self.state.rest_angles) {
+            if self.model.topology.component(hinge.vertices[0]) == component {
+                *rest_angle = angle(hinge.vertices.map(|vertex| rest[vertex.index()])).unwrap_or(*rest_angle);
+            }
+        }
+        Some(rest_pose::place(&self.model, component, rest, &self.input_positions))
     }
 
     /// Moves cloth away, to come home once everything is clean.

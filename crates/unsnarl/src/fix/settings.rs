@@ -2,6 +2,7 @@
 
 use crate::untangle::tally::SeamPlace;
 use crate::untangle::{ClassicSettings, FoldStyle, Method};
+use unsnarl_geometry::DVec3;
 
 /// How to untangle.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,6 +42,8 @@ pub struct FixSettings {
     pub layers: Vec<i32>,
     /// What becomes of a fold that bites into itself, by vertex of cloth. Empty, or `None`: it is unfolded.
     pub styles: Vec<Option<FoldStyle>>,
+    /// Where cloth is in a mesh that gave it its rest shapes: a start for cloth of which nothing else can be made. Empty: there is none.
+    pub rest_pose: Vec<DVec3>,
     /// Where each vertex of cloth lies in its pattern, for the report. Empty: within a panel.
     pub seam_places: Vec<SeamPlace>,
 }
@@ -65,6 +68,7 @@ impl Default for FixSettings {
             largest_step_count: 2000,
             layers: Vec::new(),
             styles: Vec::new(),
+            rest_pose: Vec::new(),
             seam_places: Vec::new(),
         }
     }

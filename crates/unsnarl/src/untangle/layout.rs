@@ -3,10 +3,13 @@
 //! Triangles are laid beside each other by their rest lengths alone, from one on, so a panel, panels sewn along straight
 //! seams and a mesh that is flat at rest without uv are one case. The plane is the one that fits the piece as it is.
 //!
-//! Guarantees: every edge of a layout has its rest length to a thousandth; `None` where there is none (tubes, darts, closed
+//! Cloth with darts is spread in a plane instead ([`super::spreading`]).
+//!
+//! Guarantees: every edge of a layout has its rest length to a thousandth, darts apart; `None` where there is none (tubes, closed
 //! cloth).
 //! Does not: tell whether a layout overlaps itself, or anything else.
 
+use super::spreading::spread;
 use crate::model::Model;
 use std::collections::VecDeque;
 use unsnarl_geometry::math::{DMat2, DVec2};
@@ -17,7 +20,7 @@ const TOLERANCE: f64 = 1e-3;
 
 /// The vertices of a piece of cloth and where they lie, flat, as near as possible to where they are.
 pub fn lay_flat(model: &Model, component: usize, positions: &[DVec3]) -> Option<Vec<(VertexId, DVec3)>> {
-    let flat = unroll(model, component)?;
+    let flat = unroll(model, component).or_else(|| spread(model, component))?;
     let count = flat.len() as f64;
     let middle = flat.iter().map(|&(_, point)| point).sum::<DVec2>() / count;
     let center = flat.iter().map(|(vertex, _)| positions[vertex.index()]).sum::<DVec3>() / count;
