@@ -1,5 +1,5 @@
 //! Measures that take whole pieces of cloth away from where they tangle, to come home with contact on: pieces are parted,
-//! laid flat as they are at rest, or given the shape of their rest mesh.
+//! laid flat as they are at rest, or made anew from their rest mesh or rest shapes.
 //!
 //! They are for what no local method undoes: pieces that stand through each other, cloth that was smoothed and did not grow
 //! back to its size. Of all clean states since cloth came home the least strained one counts where the last is strained.
@@ -8,7 +8,7 @@ use super::report::Spread;
 use super::{FixMethod, Untangling};
 use crate::analysis::Tangle;
 use crate::dynamics::hinge::angle;
-use crate::untangle::layout::lay_flat;
+use crate::untangle::layout::{lay_flat, lay_spread};
 use crate::untangle::parting::{self, Parting};
 use crate::untangle::rest_pose;
 use unsnarl_geometry::{DVec3, VertexId};
@@ -79,7 +79,8 @@ impl Untangling {
         }
         let has_moved = |component: &usize| 2 * counts[*component][1] > counts[*component][0];
         let components: Vec<usize> = (0..counts.len()).filter(has_moved).collect();
-        self.lay_out(&components)
+        let scope = if self.is_out_of_shape() { LayOut::All } else { LayOut::FlatOnly };
+        self.lay_out(&components, scope)
     }
 
     /// Lays pieces flat that still cross something, once; `false` if there are none that can be.
@@ -93,11 +94,11 @@ impl Untangling {
         let mut components: Vec<usize> = cloth.map(|vertex| self.model.topology.component(vertex)).collect();
         components.sort_unstable();
         components.dedup();
-        self.lay_out(&components)
+        self.lay_out(&components, LayOut::All)
     }
 
-    /// Lays pieces flat where that is possible, and gives others the shape of their rest mesh; `false` where nothing helps any.
-    fn lay_out(&mut self, components: &[usize]) -> bool {
+    /// Lays pieces flat where that is possible, gives others the shape of their rest mesh, or spreads them; `false` where that is possible for none.
+    fn lay_out(&mut self, components: &[usize], scope: LayOut) -> bool {
         if self.is_laid_out {
             return false;
         }
@@ -107,7 +108,10 @@ impl Untangling {
         let mut count = 0;
         for &component in components {
             let flat = lay_flat(&self.model, component, &self.input_positions);
-            let Some(laid) = flat.or_else(|| self.in_rest_pose(component)) else { continue };
+            let Some(laid) = flat.or_else(|| if scope == LayOut::All { self.made_anew(component) } else { None })
+            else {
+                continue;
+            };
             if laid.iter().all(|(vertex, _)| free[vertex.index()]) {
                 laid.into_iter().for_each(|(vertex, place)| places[vertex.index()] = place);
                 count += 1;
@@ -119,6 +123,11 @@ impl Untangling {
             self.send_home_from(&places);
         }
         count > 0
+    }
+
+    /// A piece that has lost its shape: as its rest mesh, or spread.
+    fn made_anew(&mut self, component: usize) -> Option<Vec<(VertexId, DVec3)>> {
+        self.in_rest_pose(component).or_else(|| lay_spread(&self.model, component, &self.input_positions))
     }
 
     /// A piece in the shape of its rest mesh, which is bent as that mesh is from then on.
@@ -233,6 +242,15 @@ impl Untangling {
         let (stretch, edges) = (Spread::of_stretch(&self.model, positions), Spread::of_edges(&self.model, positions));
         stretch.p99.max(1.0 / edges.p01.max(f64::MIN_POSITIVE))
     }
+}
+
+/// Which pieces may be laid out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum LayOut {
+    /// Those that are flat at rest. Others would lose a shape that is worth more than what strain is left.
+    FlatOnly,
+    /// All.
+    All,
 }
 
 /// How clean cloth is.

@@ -3,16 +3,16 @@
 //! Triangles are laid beside each other by their rest lengths alone, from one on, so a panel, panels sewn along straight
 //! seams and a mesh that is flat at rest without uv are one case. The plane is the one that fits the piece as it is.
 //!
-//! Cloth with darts is spread in a plane instead ([`super::spreading`]).
+//! Other cloth can be spread instead ([`super::spreading`]).
 //!
-//! Guarantees: every edge of a layout has its rest length to a thousandth, darts apart; `None` where there is none (tubes, closed
+//! Guarantees: every edge of a flat layout has its rest length to a thousandth; `None` where there is none (tubes, darts, closed
 //! cloth).
 //! Does not: tell whether a layout overlaps itself, or anything else.
 
 use super::spreading::spread;
 use crate::model::Model;
 use std::collections::VecDeque;
-use unsnarl_geometry::math::{DMat2, DVec2};
+use unsnarl_geometry::math::{DMat2, DMat3, DVec2};
 use unsnarl_geometry::{DVec3, TriangleId, VertexId};
 
 /// Edges may differ from their rest length by this share.
@@ -20,22 +20,29 @@ const TOLERANCE: f64 = 1e-3;
 
 /// The vertices of a piece of cloth and where they lie, flat, as near as possible to where they are.
 pub fn lay_flat(model: &Model, component: usize, positions: &[DVec3]) -> Option<Vec<(VertexId, DVec3)>> {
-    let flat = unroll(model, component).or_else(|| spread(model, component))?;
-    let count = flat.len() as f64;
-    let middle = flat.iter().map(|&(_, point)| point).sum::<DVec2>() / count;
-    let center = flat.iter().map(|(vertex, _)| positions[vertex.index()]).sum::<DVec3>() / count;
+    let flat = unroll(model, component)?.into_iter().map(|(vertex, point)| (vertex, point.extend(0.0)));
+    Some(carry(flat.collect(), positions))
+}
+
+/// The same for cloth that is not flat at rest, spread as far as it goes.
+pub fn lay_spread(model: &Model, component: usize, positions: &[DVec3]) -> Option<Vec<(VertexId, DVec3)>> {
+    Some(carry(spread(model, component)?, positions))
+}
+
+/// Turns and moves a layout so that its plane fits where its vertices are.
+fn carry(layout: Vec<(VertexId, DVec3)>, positions: &[DVec3]) -> Vec<(VertexId, DVec3)> {
+    let count = layout.len() as f64;
+    let middle = layout.iter().map(|&(_, point)| point).sum::<DVec3>() / count;
+    let center = layout.iter().map(|(vertex, _)| positions[vertex.index()]).sum::<DVec3>() / count;
     let (mut along, mut across) = (DVec3::ZERO, DVec3::ZERO);
-    for &(vertex, point) in &flat {
+    for &(vertex, point) in &layout {
         let (place, point) = (positions[vertex.index()] - center, point - middle);
         along += point.x * place;
         across += point.y * place;
     }
     let [right, up] = nearest_frame(along, across);
-    let place = |(vertex, point): (VertexId, DVec2)| {
-        let point = point - middle;
-        (vertex, center + point.x * right + point.y * up)
-    };
-    Some(flat.into_iter().map(place).collect())
+    let turned = DMat3::from_cols(right, up, right.cross(up));
+    layout.into_iter().map(|(vertex, point)| (vertex, center + turned * (point - middle))).collect()
 }
 
 /// The two unit vectors at a right angle that are nearest to two vectors: `M (M^T M)^(-1/2)`.

@@ -1,54 +1,62 @@
-//! A piece of cloth with one border and no holes, spread in a plane without overlaps whatever its rest shapes are: cloth with darts.
+//! A piece of cloth made anew from its rest shapes alone, without overlaps: cloth with darts, tubes, shirts.
 //!
-//! The border goes on a circle of the area of the cloth, each edge with its share of the way around, and every other vertex to the mean of its
-//! neighbours: then no two triangles overlap. (Tutte 1963) From there cloth slides toward its size, as long as no triangle turns over.
+//! The longest border goes on a circle of the area of the cloth, each edge with its share of the way around. Holes are closed, each by a vertex joined
+//! to all of its border, and every other vertex goes to the mean of its neighbours: then no two triangles overlap. (Tutte 1963) Where there are holes each
+//! vertex is then raised by how far the cloth is from the longest border, so that tubes stand up; over a plane in which nothing
+//! overlaps, whatever is raised crosses nothing either. From there cloth slides toward its size, as long as it is clean by the exact check.
 //!
-//! Guarantees: every triangle has an area, and none is turned over; `None` for tubes, cloth with holes, closed and non-manifold cloth.
-//! Does not: tell whether the border comes to cross itself while cloth slides.
+//! Guarantees: what is returned does not cross itself; `None` for closed and non-manifold cloth and for cloth with handles.
+//! Does not: bring cloth with holes to its size; it grows on with contact on.
 
 use super::sliding::Sliding;
 use super::smoothing::smooth;
 use super::strain_bounds::StrainBounds;
+use crate::analysis::{Assembly, PartKind, Workspace, verdict};
 use crate::model::Model;
 use std::f64::consts::{PI, TAU};
-use unsnarl_geometry::math::DVec2;
-use unsnarl_geometry::{DVec3, TriangleId, VertexId};
+use unsnarl_geometry::{DVec3, EdgeId, Topology, TriangleId, VertexId};
 
 /// How much more a vertex is drawn to its neighbours than to the middle of the circle.
 const EVENNESS: f64 = 1e6;
-/// Rounds of sliding at most.
-const ROUNDS: usize = 100;
+/// Cloth slides for so many rounds, is looked at, and slides on.
+const ROUNDS: usize = 10;
+const LOOKS: usize = 30;
 
-/// The vertices of a piece of cloth and where they lie in the plane.
-pub fn spread(model: &Model, component: usize) -> Option<Vec<(VertexId, DVec2)>> {
+/// The vertices of a piece of cloth and where they lie, the longest border around the origin in the plane z = 0.
+pub fn spread(model: &Model, component: usize) -> Option<Vec<(VertexId, DVec3)>> {
     let piece = Piece::new(model, component)?;
-    let mut places = piece.even_out();
-    let sides: Vec<f64> = piece.sides(&places);
-    if sides.contains(&0.0) {
+    let mut workspace = Workspace::default();
+    let mut is_clean = |places: &[DVec3]| verdict(&piece.assembly, places, &mut workspace).is_clean();
+    let mut places = piece.even_out()?;
+    piece.raise(&mut places);
+    if !is_clean(&places) {
         return None;
     }
-    let topology = &model.topology;
-    let bounds = StrainBounds::around_rest(topology, &model.rest_shapes, StrainBounds::RELAXED);
-    if let Some(mut sliding) = Sliding::new(topology, &bounds, &piece.is_own, 0.0, &places) {
-        for _ in 0..ROUNDS {
+    let bounds = StrainBounds::around_rest(&model.topology, &model.rest_shapes, StrainBounds::RELAXED);
+    if let Some(mut sliding) = Sliding::new(&model.topology, &bounds, &piece.is_own, 0.0, &places) {
+        for _ in 0..LOOKS {
             let before = places.clone();
-            sliding.round(&bounds, &mut places, &mut |_| {});
-            if piece.sides(&places) != sides {
+            (0..ROUNDS).for_each(|_| sliding.round(&bounds, &mut places, &mut |_| {}));
+            if !is_clean(&places) {
                 places = before;
                 break;
             }
         }
     }
     let own = (0..places.len()).filter(|&vertex| piece.is_own[vertex]);
-    Some(own.map(|vertex| (VertexId::new(vertex), places[vertex].truncate())).collect())
+    Some(own.map(|vertex| (VertexId::new(vertex), places[vertex])).collect())
 }
 
-/// A piece of cloth that is a disc.
+/// A piece of cloth without handles.
 struct Piece<'a> {
     model: &'a Model,
+    assembly: Assembly,
     is_own: Vec<bool>,
     triangles: Vec<TriangleId>,
-    border: Vec<VertexId>,
+    /// The longest border.
+    rim: Vec<VertexId>,
+    /// The other ones.
+    holes: Vec<Vec<VertexId>>,
 }
 
 impl<'a> Piece<'a> {
@@ -60,60 +68,102 @@ impl<'a> Piece<'a> {
         let triangles: Vec<TriangleId> = (0..topology.triangle_count()).map(TriangleId::new).filter(own).collect();
         let vertex_count = is_own.iter().filter(|&&own| own).count();
         let edge_count = topology.edges().iter().filter(|ends| is_in(ends[0])).count();
-        let is_disc = vertex_count + triangles.len() == edge_count + 1;
-        let mut borders = topology.boundary_loops().into_iter().filter(|border| is_in(border[0]));
-        match (borders.next(), borders.next()) {
-            (Some(border), None) if is_disc => Some(Self { model, is_own, triangles, border }),
-            _ => None,
+        let mut holes = topology.boundary_loops();
+        holes.retain(|border| is_in(border[0]));
+        let has_handles = vertex_count + triangles.len() + holes.len() != edge_count + 2;
+        if holes.is_empty() || has_handles {
+            return None;
         }
+        let corners: Vec<[u32; 3]> =
+            triangles.iter().map(|&triangle| topology.triangle(triangle).map(|corner| corner.0)).collect();
+        let part = (String::new(), PartKind::Cloth, topology.vertex_count(), corners.as_slice());
+        let assembly = Assembly::new([part]).ok()?;
+        let mut piece = Self { model, assembly, is_own, triangles, rim: Vec::new(), holes };
+        let length = |border: &Vec<VertexId>| piece.lengths(border).iter().sum::<f64>();
+        let longest =
+            (0..piece.holes.len()).max_by(|&a, &b| length(&piece.holes[a]).total_cmp(&length(&piece.holes[b])))?;
+        piece.rim = piece.holes.swap_remove(longest);
+        Some(piece)
     }
 
-    /// The border on a circle, everything else evenly between.
-    fn even_out(&self) -> Vec<DVec3> {
+    /// The rim on a circle, everything else evenly between, holes closed.
+    fn even_out(&self) -> Option<Vec<DVec3>> {
+        let count = self.is_own.len();
+        let mut corners: Vec<[u32; 3]> =
+            self.triangles.iter().map(|&triangle| self.model.topology.triangle(triangle).map(|at| at.0)).collect();
+        for (hole, border) in self.holes.iter().enumerate() {
+            let next = border.iter().cycle().skip(1);
+            corners.extend(border.iter().zip(next).map(|(from, to)| [to.0, from.0, (count + hole) as u32]));
+        }
+        let closed = Topology::new(count + self.holes.len(), &corners).ok()?;
         let area: f64 = self.triangles.iter().map(|triangle| self.model.rest_shapes[triangle.index()].area()).sum();
         let radius = (area / PI).sqrt();
         let middle = DVec3::splat(radius);
-        let mut places = vec![middle; self.is_own.len()];
+        let mut places = vec![middle; closed.vertex_count()];
         let mut is_free = self.is_own.clone();
-        let next = self.border.iter().cycle().skip(1);
-        let lengths: Vec<f64> = self.border.iter().zip(next).map(|(&from, &to)| self.rest_length(from, to)).collect();
+        is_free.resize(closed.vertex_count(), true);
+        let lengths = self.lengths(&self.rim);
         let around: f64 = lengths.iter().sum();
         let mut way = 0.0;
-        for (vertex, length) in self.border.iter().zip(lengths) {
+        for (vertex, length) in self.rim.iter().zip(lengths) {
             let (sine, cosine) = (TAU * way / around).sin_cos();
             places[vertex.index()] = middle + radius * DVec3::new(cosine, sine, 0.0);
             is_free[vertex.index()] = false;
             way += length;
         }
-        smooth(&self.model.topology, &places.clone(), &is_free, EVENNESS, places)
+        let mut places = smooth(&closed, &places.clone(), &is_free, EVENNESS, places);
+        places.truncate(count);
+        places.iter_mut().for_each(|place| *place = (*place - middle).with_z(0.0));
+        Some(places)
     }
 
-    /// The rest length of the edge between two vertices, in its first triangle.
-    fn rest_length(&self, from: VertexId, to: VertexId) -> f64 {
+    /// Raises every vertex by its distance from the rim along edges at rest, where there are holes.
+    fn raise(&self, places: &mut [DVec3]) {
+        if self.holes.is_empty() {
+            return;
+        }
         let topology = &self.model.topology;
-        let triangle = topology.find_edge(from, to).map(|edge| topology.edge_triangles(edge)[0]);
-        triangle.map_or(0.0, |triangle| {
-            let corners = topology.triangle(triangle);
-            let side = (0..3).find(|&side| ![from, to].contains(&corners[(side + 2) % 3])).unwrap_or(0);
-            self.model.rest_shapes[triangle.index()].lengths()[side]
-        })
+        let mut distances = vec![f64::INFINITY; places.len()];
+        self.rim.iter().for_each(|vertex| distances[vertex.index()] = 0.0);
+        let mut front = self.rim.clone();
+        while !front.is_empty() {
+            let mut next = Vec::new();
+            for &vertex in &front {
+                for &edge in topology.vertex_edges(vertex) {
+                    let other = topology.other_end(edge, vertex);
+                    let distance = distances[vertex.index()] + self.rest_length(edge);
+                    if distance < distances[other.index()] {
+                        distances[other.index()] = distance;
+                        next.push(other);
+                    }
+                }
+            }
+            front = next;
+        }
+        for (place, distance) in places.iter_mut().zip(&distances).filter(|(_, distance)| distance.is_finite()) {
+            place.z = *distance;
+        }
     }
 
-    /// Whether each triangle turns left (1), right (-1) or has no area (0).
-    fn sides(&self, places: &[DVec3]) -> Vec<f64> {
-        let side = |triangle: &TriangleId| {
-            let [a, b, c] = self.model.topology.triangle(*triangle).map(|corner| places[corner.index()].truncate());
-            let turn = (b - a).perp_dot(c - a);
-            if turn == 0.0 { 0.0 } else { turn.signum() }
-        };
-        self.triangles.iter().map(side).collect()
+    /// The rest lengths of the edges along a border.
+    fn lengths(&self, border: &[VertexId]) -> Vec<f64> {
+        let next = border.iter().cycle().skip(1);
+        let edge = |(&from, &to)| self.model.topology.find_edge(from, to);
+        border.iter().zip(next).map(|ends| edge(ends).map_or(0.0, |edge| self.rest_length(edge))).collect()
+    }
+
+    /// The rest length of an edge in its first triangle.
+    fn rest_length(&self, edge: EdgeId) -> f64 {
+        let topology = &self.model.topology;
+        let triangle = topology.edge_triangles(edge)[0];
+        let side = topology.triangle_edges(triangle).iter().position(|&other| other == edge).unwrap_or(0);
+        self.model.rest_shapes[triangle.index()].lengths()[side]
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::{Assembly, PartKind, Workspace, verdict};
     use crate::fix::report::Spread;
     use crate::model::{Cloth, Rest};
     use crate::samples::{self, Cut, Recipe};
@@ -128,7 +178,8 @@ mod tests {
     #[test]
     fn cloth_with_a_dart_lies_in_a_plane_hardly_strained_and_nothing_overlaps() {
         let (model, triangles) = model("exploded-sewn");
-        let places: Vec<DVec3> = spread(&model, 0).unwrap().into_iter().map(|(_, point)| point.extend(0.0)).collect();
+        let places: Vec<DVec3> = spread(&model, 0).unwrap().into_iter().map(|(_, place)| place).collect();
+        assert!(places.iter().all(|place| place.z == 0.0));
         assert_eq!(places.len(), model.topology.vertex_count());
         let assembly = Assembly::new([("sewn".to_owned(), PartKind::Cloth, places.len(), &*triangles)]).unwrap();
         assert!(verdict(&assembly, &places, &mut Workspace::default()).is_clean());
@@ -137,7 +188,15 @@ mod tests {
     }
 
     #[test]
-    fn a_tube_is_not_spread() {
-        assert!(spread(&model("nested-tubes").0, 0).is_none());
+    fn a_tube_stands_and_does_not_cross_itself() {
+        let (model, triangles) = model("nested-tubes");
+        let mut places = vec![DVec3::ZERO; model.topology.vertex_count()];
+        let spread = spread(&model, 0).unwrap();
+        spread.iter().for_each(|&(vertex, place)| places[vertex.index()] = place);
+        let own = |corners: &&[u32; 3]| model.topology.component(VertexId(corners[0])) == 0;
+        let triangles: Vec<[u32; 3]> = triangles.iter().filter(own).copied().collect();
+        let assembly = Assembly::new([("tube".to_owned(), PartKind::Cloth, places.len(), &*triangles)]).unwrap();
+        assert!(verdict(&assembly, &places, &mut Workspace::default()).is_clean());
+        assert!(spread.len() < places.len() && spread.iter().any(|(_, place)| place.z > 0.1));
     }
 }
