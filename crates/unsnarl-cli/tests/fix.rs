@@ -94,6 +94,36 @@ fn a_trace_holds_every_step_and_a_picture_both_states() {
     assert!(width > height, "before and after stand side by side: {width} by {height}");
 }
 
+/// A tube of five corners around and eight rings.
+fn tube(place: impl Fn(usize, usize) -> [f64; 3], spare_vertices: usize) -> String {
+    let mut places: Vec<[f64; 3]> = (0..40).map(|at| place(at % 5, at / 5)).collect();
+    places.resize(40 + spare_vertices, [0.0; 3]);
+    let squares = (0..35).flat_map(|at: usize| {
+        let next = at / 5 * 5 + (at + 1) % 5;
+        [[at, at + 5, next], [next, at + 5, next + 5]]
+    });
+    obj(&places, &squares.collect::<Vec<_>>())
+}
+
+/// Triangles are what a rest mesh and its cloth have in common; vertices that no triangle has may be more or fewer.
+#[test]
+fn a_crumpled_tube_takes_the_shape_of_its_rest_mesh_whatever_spare_vertices_there_are() {
+    let straight = |around: usize, along: usize| {
+        let (sine, cosine) = (std::f64::consts::TAU * around as f64 / 5.0).sin_cos();
+        [0.1 * cosine, 0.1 * along as f64, 0.1 * sine]
+    };
+    let crumpled = |around: usize, along: usize| {
+        let at = (5 * along + around) as f64;
+        [7.0, 11.0, 13.0].map(|turn| 0.05 * (turn * at).sin())
+    };
+    for [of_cloth, of_rest] in [[0, 0], [2, 0], [0, 2]] {
+        let folder =
+            Folder::new().with("cloth.obj", &tube(crumpled, of_cloth)).with("rest.obj", &tube(straight, of_rest));
+        let run = folder.run(&["fix", "cloth.obj", "-o", "fixed.obj", "--rest", "rest.obj"]);
+        assert_eq!(run.status, 0, "{of_cloth} and {of_rest}: {} {}", run.out, run.err);
+    }
+}
+
 #[test]
 fn bad_input_is_one_line_and_status_2() {
     let folder = made("closed");

@@ -77,7 +77,7 @@ pub fn run(flags: &Flags, session: &Session) -> Result<ExitCode, Failure> {
     let garments = inputs.garments()?;
     let rest_mesh = rest_mesh(flags)?;
     let (model, state) = build_model(flags, &inputs, &garments, rest_mesh.as_ref())?;
-    let rest_pose = rest_mesh.iter().flat_map(|rest| rest.mesh.positions.repeat(inputs.garment_count)).collect();
+    let rest_pose = rest_mesh.map(|rest| rest_pose(&rest, &inputs)).unwrap_or_default();
     let settings = FixSettings {
         method: flags.method,
         styles: fold_styles::styles(&flags.style, (&inputs, &garments), &before, &tangle)?,
@@ -192,6 +192,16 @@ fn rest_mesh(flags: &Flags) -> Result<Option<MeshFile>, Failure> {
             mesh::read(Path::new(path), &options).map(Some).map_err(Failure::input)
         }
     }
+}
+
+/// Where all cloth is in its rest mesh. That has the same triangles, but may have other vertices behind those.
+fn rest_pose(rest: &MeshFile, inputs: &Inputs) -> Vec<DVec3> {
+    let places = |file: &MeshFile| {
+        let mut places = rest.mesh.positions.clone();
+        places.resize(file.mesh.positions.len(), DVec3::ZERO);
+        places
+    };
+    inputs.files.iter().take(inputs.garment_count).flat_map(places).collect()
 }
 
 /// Cloth with its rest shapes, as the flags ask for them.

@@ -127,13 +127,13 @@ impl Untangling {
 
     /// A piece that has lost its shape: as its rest mesh, or spread.
     fn made_anew(&mut self, component: usize) -> Option<Vec<(VertexId, DVec3)>> {
-        self.in_rest_pose(component).or_else(|| lay_spread(&self.model, component, &self.input_positions))
+        self.in_rest_pose(component).or_else(|| lay_spread(&self.model, component, &self.input_positions, &*self.stop))
     }
 
     /// A piece in the shape of its rest mesh, which is bent as that mesh is from then on.
     fn in_rest_pose(&mut self, component: usize) -> Option<Vec<(VertexId, DVec3)>> {
         let rest = &self.settings.rest_pose;
-        if rest.is_empty() {
+        if rest.len() != self.state.positions.len() {
             return None;
         }
         for (hinge, rest_angle) in self.model.hinges.iter().zip(&mut self.state.rest_angles) {

@@ -42,7 +42,7 @@ pub struct FixSettings {
     pub layers: Vec<i32>,
     /// What becomes of a fold that bites into itself, by vertex of cloth. Empty, or `None`: it is unfolded.
     pub styles: Vec<Option<FoldStyle>>,
-    /// Where cloth is in a mesh that gave it its rest shapes: a start for cloth of which nothing else can be made. Empty: there is none.
+    /// Where cloth is in a mesh that gave it its rest shapes: a start for cloth of which nothing else can be made. Of another length: there is none.
     pub rest_pose: Vec<DVec3>,
     /// Where each vertex of cloth lies in its pattern, for the report. Empty: within a panel.
     pub seam_places: Vec<SeamPlace>,

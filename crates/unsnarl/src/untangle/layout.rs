@@ -24,9 +24,14 @@ pub fn lay_flat(model: &Model, component: usize, positions: &[DVec3]) -> Option<
     Some(carry(flat.collect(), positions))
 }
 
-/// The same for cloth that is not flat at rest, spread as far as it goes.
-pub fn lay_spread(model: &Model, component: usize, positions: &[DVec3]) -> Option<Vec<(VertexId, DVec3)>> {
-    Some(carry(spread(model, component)?, positions))
+/// The same for cloth that is not flat at rest, spread as far as it goes before it is told to stop.
+pub fn lay_spread(
+    model: &Model,
+    component: usize,
+    positions: &[DVec3],
+    stop: &dyn Fn() -> bool,
+) -> Option<Vec<(VertexId, DVec3)>> {
+    Some(carry(spread(model, component, stop)?, positions))
 }
 
 /// Turns and moves a layout so that its plane fits where its vertices are.

@@ -22,8 +22,9 @@ const EVENNESS: f64 = 1e6;
 const ROUNDS: usize = 10;
 const LOOKS: usize = 30;
 
-/// The vertices of a piece of cloth and where they lie, the longest border around the origin in the plane z = 0.
-pub fn spread(model: &Model, component: usize) -> Option<Vec<(VertexId, DVec3)>> {
+/// The vertices of a piece of cloth and where they lie, the longest border around the origin in the plane z = 0. Asks between looks whether to stop
+/// with what there is.
+pub fn spread(model: &Model, component: usize, stop: &dyn Fn() -> bool) -> Option<Vec<(VertexId, DVec3)>> {
     let piece = Piece::new(model, component)?;
     let mut workspace = Workspace::default();
     let mut is_clean = |places: &[DVec3]| verdict(&piece.assembly, places, &mut workspace).is_clean();
@@ -34,7 +35,7 @@ pub fn spread(model: &Model, component: usize) -> Option<Vec<(VertexId, DVec3)>>
     }
     let bounds = StrainBounds::around_rest(&model.topology, &model.rest_shapes, StrainBounds::RELAXED);
     if let Some(mut sliding) = Sliding::new(&model.topology, &bounds, &piece.is_own, 0.0, &places) {
-        for _ in 0..LOOKS {
+        for _ in (0..LOOKS).take_while(|_| !stop()) {
             let before = places.clone();
             (0..ROUNDS).for_each(|_| sliding.round(&bounds, &mut places, &mut |_| {}));
             if !is_clean(&places) {
@@ -178,7 +179,7 @@ mod tests {
     #[test]
     fn cloth_with_a_dart_lies_in_a_plane_hardly_strained_and_nothing_overlaps() {
         let (model, triangles) = model("exploded-sewn");
-        let places: Vec<DVec3> = spread(&model, 0).unwrap().into_iter().map(|(_, place)| place).collect();
+        let places: Vec<DVec3> = spread(&model, 0, &|| false).unwrap().into_iter().map(|(_, place)| place).collect();
         assert!(places.iter().all(|place| place.z == 0.0));
         assert_eq!(places.len(), model.topology.vertex_count());
         let assembly = Assembly::new([("sewn".to_owned(), PartKind::Cloth, places.len(), &*triangles)]).unwrap();
@@ -191,7 +192,7 @@ mod tests {
     fn a_tube_stands_and_does_not_cross_itself() {
         let (model, triangles) = model("nested-tubes");
         let mut places = vec![DVec3::ZERO; model.topology.vertex_count()];
-        let spread = spread(&model, 0).unwrap();
+        let spread = spread(&model, 0, &|| false).unwrap();
         spread.iter().for_each(|&(vertex, place)| places[vertex.index()] = place);
         let own = |corners: &&[u32; 3]| model.topology.component(VertexId(corners[0])) == 0;
         let triangles: Vec<[u32; 3]> = triangles.iter().filter(own).copied().collect();
