@@ -139,7 +139,7 @@ pub fn step(
         start,
         guidance: &guidance,
         rules: &rules,
-        is_led: led(&whole, &remedy, state),
+        is_led: led([&whole, &tangle], &remedy, state),
         calm: Calm::around(&held, &around, settings.untangle.pinch.calm_speed),
         settings,
     };
@@ -400,14 +400,16 @@ fn tangle(world: &World, positions: &[DVec3], settings: &Settings, memory: &mut 
     if wanted { memory.at(&world.assembly, positions) } else { Arc::default() }
 }
 
-/// Which vertices of cloth are being untangled: what is red, pulled or wished to go elsewhere; nothing where there are none.
-fn led(tangle: &Tangle, remedy: &Remedy, state: &State) -> Vec<bool> {
-    if tangle.is_empty() && state.pulls.is_empty() {
+/// Which vertices of cloth are being untangled: what is red in the whole tangle or in what is treated of it, pulled or wished to go
+/// elsewhere; nothing where there are none.
+fn led(tangles: [&Tangle; 2], remedy: &Remedy, state: &State) -> Vec<bool> {
+    if tangles.iter().all(|tangle| tangle.is_empty()) && state.pulls.is_empty() {
         return Vec::new();
     }
     let mut is_led = vec![false; state.positions.len()];
     let pulled = state.pulls.iter().flat_map(|pull| pull.subjects.iter().copied());
-    for vertex in tangle.colours.red_vertices.iter().copied().chain(pulled) {
+    let red = tangles.into_iter().flat_map(|tangle| tangle.colours.red_vertices.iter().copied());
+    for vertex in red.chain(pulled) {
         if let Some(is_led) = is_led.get_mut(vertex.index()) {
             *is_led = true;
         }
@@ -453,7 +455,10 @@ fn remedy(world: &World, state: &State, tangle: &Tangle, place: &Place, settings
         let remedy = untangle::plan(untangle.method, &situation, &untangle.classic).remedy;
         return Shortening { remedy, pulls: state.pulls.clone() };
     }
-    let (plan, left) = untangle::plan_for_bodies(&situation, &untangle.classic);
+    let (plan, mut left) = untangle::plan_for_bodies(&situation, &untangle.classic);
+    if let Cow::Owned(left) = &mut left {
+        mainland::recolour(world.assembly.topology(), state.positions.len(), left);
+    }
     let mut shortening = shortening::shorten(&world.model, around, &state.pulls, &left, length, untangle);
     shortening.remedy.guidance = plan.remedy.guidance;
     shortening.remedy.rules.let_through_as(plan.remedy.rules);
@@ -547,9 +552,9 @@ mod tests {
         let mut remedy = Remedy::default();
         remedy.guidance.stiffness = (0..9).map(|vertex| if vertex == wanted { 1.0 } else { 0.0 }).collect();
         let expected: Vec<bool> = (0..9).map(|vertex| red(vertex) || vertex == wanted).collect();
-        assert_eq!(led(&tangle, &remedy, &state), expected);
+        assert_eq!(led([&tangle, &tangle], &remedy, &state), expected);
         // Corners of triangles that cross are not led for that alone.
         assert!(expected[..6].contains(&false) && !expected[6..].contains(&true));
-        assert!(led(&Tangle::default(), &Remedy::default(), &state).is_empty());
+        assert!(led([&Tangle::default(); 2], &Remedy::default(), &state).is_empty());
     }
 }

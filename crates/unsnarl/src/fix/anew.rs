@@ -60,7 +60,7 @@ impl Untangling {
         true
     }
 
-    /// Lays pieces flat that came out clean but strained, once; `false` if there are none that can be, or if their folds were
+    /// Lays pieces out that came out clean but strained, once; `false` if there are none that can be, or if their folds were
     /// put right.
     pub(super) fn lay_out_strained(&mut self) -> bool {
         if self.settings.method != FixMethod::Auto
@@ -83,7 +83,7 @@ impl Untangling {
         self.lay_out(&components, scope)
     }
 
-    /// Lays pieces flat that still cross something, once; `false` if there are none that can be.
+    /// Lays pieces out that still cross something, once; `false` if there are none that can be.
     pub(super) fn lay_out_tangled(&mut self, tangle: &Tangle) -> bool {
         if self.settings.method != FixMethod::Auto || self.is_laid_out {
             return false;
@@ -97,7 +97,7 @@ impl Untangling {
         self.lay_out(&components, LayOut::All)
     }
 
-    /// Lays pieces flat where that is possible, gives others the shape of their rest mesh, or spreads them; `false` where that is possible for none.
+    /// Lays pieces flat where that is possible and makes others anew; `false` where that is possible for none.
     fn lay_out(&mut self, components: &[usize], scope: LayOut) -> bool {
         if self.is_laid_out {
             return false;
@@ -107,15 +107,19 @@ impl Untangling {
         let mut places = self.all_positions();
         let mut count = 0;
         for &component in components {
-            let flat = lay_flat(&self.model, component, &self.input_positions);
-            let Some(laid) = flat.or_else(|| if scope == LayOut::All { self.made_anew(component) } else { None })
-            else {
-                continue;
-            };
-            if laid.iter().all(|(vertex, _)| free[vertex.index()]) {
-                laid.into_iter().for_each(|(vertex, place)| places[vertex.index()] = place);
-                count += 1;
+            if (self.stop)() {
+                break;
             }
+            let flat = lay_flat(&self.model, component, &self.input_positions);
+            let is_flat = flat.is_some();
+            let laid = if is_flat || scope == LayOut::FlatOnly { flat } else { self.made_anew(component) };
+            let is_free = |laid: &Vec<(VertexId, DVec3)>| laid.iter().all(|(vertex, _)| free[vertex.index()]);
+            let Some(laid) = laid.filter(is_free) else { continue };
+            laid.into_iter().for_each(|(vertex, place)| places[vertex.index()] = place);
+            if !is_flat {
+                self.bend_as(component, &places);
+            }
+            count += 1;
         }
         self.resolvers.laying_out += count;
         if count > 0 {
@@ -126,22 +130,19 @@ impl Untangling {
     }
 
     /// A piece that has lost its shape: as its rest mesh, or spread.
-    fn made_anew(&mut self, component: usize) -> Option<Vec<(VertexId, DVec3)>> {
-        self.in_rest_pose(component).or_else(|| lay_spread(&self.model, component, &self.input_positions, &*self.stop))
+    fn made_anew(&self, component: usize) -> Option<Vec<(VertexId, DVec3)>> {
+        let (rest, here) = (&self.settings.rest_pose, &self.input_positions);
+        let posed = (rest.len() == here.len()).then(|| rest_pose::place(&self.model, component, rest, here)).flatten();
+        posed.or_else(|| lay_spread(&self.model, component, here, &*self.stop))
     }
 
-    /// A piece in the shape of its rest mesh, which is bent as that mesh is from then on.
-    fn in_rest_pose(&mut self, component: usize) -> Option<Vec<(VertexId, DVec3)>> {
-        let rest = &self.settings.rest_pose;
-        if rest.len() != self.state.positions.len() {
-            return None;
-        }
+    /// A piece that was made anew is bent at rest as it then is: what it was bent like before is lost.
+    fn bend_as(&mut self, component: usize, places: &[DVec3]) {
         for (hinge, rest_angle) in self.model.hinges.iter().zip(&mut self.state.rest_angles) {
             if self.model.topology.component(hinge.vertices[0]) == component {
-                *rest_angle = angle(hinge.vertices.map(|vertex| rest[vertex.index()])).unwrap_or(*rest_angle);
+                *rest_angle = angle(hinge.vertices.map(|vertex| places[vertex.index()])).unwrap_or(*rest_angle);
             }
         }
-        Some(rest_pose::place(&self.model, component, rest, &self.input_positions))
     }
 
     /// Moves cloth away, to come home once everything is clean.

@@ -24,28 +24,35 @@ impl Untangling {
     /// Dynamics and contact under the rules and forces of a remedy.
     pub(super) fn advance(&mut self, remedy: &Remedy, observe: Observe) {
         let proposed = self.propose(&remedy.guidance);
-        self.resolve(proposed, &remedy.rules, &contact_settings(&remedy.rules), observe);
+        observe(FixStage::Propose, &proposed);
+        self.resolve(&proposed, &remedy.rules, &contact_settings(&remedy.rules));
+        observe(FixStage::Contact, &self.state.positions);
     }
 
-    /// The same; where more would be red than before, contact is asked again, and lets no contour come to end in green vertices.
+    /// The same; where more would be red than before, contact is asked again, and lets no contour come to end in green vertices. Red may still grow where
+    /// a contour that does not cut becomes one that does.
     pub(super) fn advance_unless_red_grows(&mut self, tangle: &Tangle, remedy: &Remedy, observe: Observe) {
         let (start, time) = (self.state.positions.clone(), self.state.time);
         let proposed = self.propose(&remedy.guidance);
         let settings = contact_settings(&remedy.rules);
-        self.resolve(proposed.clone(), &remedy.rules, &settings, observe);
-        if tangle.is_empty() || !self.account.is_lawful() {
-            return;
+        observe(FixStage::Propose, &proposed);
+        self.resolve(&proposed, &remedy.rules, &settings);
+        if !tangle.is_empty() && self.account.is_lawful() && self.has_red_grown() {
+            self.account.counts.retaken_steps += 1;
+            (self.state.positions, self.state.time) = (start, time);
+            let topology = self.assembly.topology().clone();
+            let guard = LoopGuard::new(&remedy.rules, &topology, &tangle.colours.red_vertices, &tangle.loop_vertices());
+            self.resolve(&proposed, &guard, &settings);
         }
+        observe(FixStage::Contact, &self.state.positions);
+    }
+
+    /// Whether the step has left more red than there was. What was seen is kept for the next look.
+    fn has_red_grown(&mut self) -> bool {
         let after = self.analyze();
-        if !self.account.has_red_grown(&self.without_pinched(&after)) {
-            self.seen = Some((self.all_positions(), after));
-            return;
-        }
-        self.account.counts.retaken_steps += 1;
-        (self.state.positions, self.state.time) = (start, time);
-        let topology = self.assembly.topology().clone();
-        let guard = LoopGuard::new(&remedy.rules, &topology, &tangle.colours.red_vertices, &tangle.loop_vertices());
-        self.resolve(proposed, &guard, &settings, observe);
+        let has_grown = self.account.has_red_grown(&self.without_pinched(&after));
+        self.seen = Some((self.all_positions(), after));
+        has_grown
     }
 
     /// Lets clean cloth slide to where it is less strained, and home by a share of the way.
@@ -76,12 +83,13 @@ impl Untangling {
             }
         }
         self.limit_motion(&mut places);
-        self.resolve(places, rules, &contact_settings(rules), observe);
+        observe(FixStage::Propose, &places);
+        self.resolve(&places, rules, &contact_settings(rules));
+        observe(FixStage::Contact, &self.state.positions);
     }
 
     /// Goes as far as contact lets cloth.
-    fn resolve(&mut self, proposed: Vec<DVec3>, rules: &dyn PairRules, settings: &ContactSettings, observe: Observe) {
-        observe(FixStage::Propose, &proposed);
+    fn resolve(&mut self, proposed: &[DVec3], rules: &dyn PairRules, settings: &ContactSettings) {
         let from = self.all_positions();
         let to: Vec<DVec3> = proposed.iter().chain(&self.body_positions).copied().collect();
         let mean_mass = self.model.masses.iter().sum::<f64>() / self.model.masses.len() as f64;
@@ -113,7 +121,6 @@ impl Untangling {
         self.last_move = moves.map(|((to, from), size)| to.distance(*from) / size).fold(0.0, f64::max);
         self.state.positions.copy_from_slice(&resolved[..proposed.len()]);
         self.state.time += self.step_length();
-        observe(FixStage::Contact, &self.state.positions);
     }
 
     /// Makes the window of contact anew if it does not fit any more.

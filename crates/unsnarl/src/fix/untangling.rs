@@ -67,7 +67,7 @@ pub struct Untangling {
     way_home: Option<WayHome>,
     /// Whether pieces have been parted.
     pub(super) is_parted: bool,
-    /// Whether pieces have been laid flat.
+    /// Whether pieces have been laid flat or made anew.
     pub(super) is_laid_out: bool,
     /// The least strained of the clean states so far.
     pub(super) calmest: Option<Calm>,
@@ -344,7 +344,7 @@ impl Untangling {
     /// Cloth in bodies is moved out first, then pieces that cross each other are put in order and folds with a style are put
     /// right, then what merely touches is moved apart; all are seen by the next look. Where
     /// nothing crosses cloth relaxes until it is at rest. Where something does and nothing has become better for
-    /// `patience` steps (or not by a tenth, where cloth has no shape to keep), or where pulls throw cloth about, folds are unfolded that were torn in vain, or cloth retreats: it is smoothed until nothing crosses, and grows back with contact on. Methods
+    /// `patience` steps (or not by a tenth, where cloth has no shape to keep; a third of them where most of a sheet is red), or where pulls throw cloth about, folds are unfolded that were torn in vain, or cloth retreats: it is smoothed until nothing crosses, and grows back with contact on. Methods
     /// without history let more cloth move instead, and edge shortening alone gives up.
     pub fn judge(&mut self, tangle: &Tangle) -> Advance {
         let tangle = self.without_pinched(tangle);
@@ -403,8 +403,8 @@ impl Untangling {
             return Advance::GaveUp;
         }
         let waited = self.watch.look(tangle, &positions, &self.state.positions);
-        let hope = if tangle.colours.majority_failures.is_empty() { 1 } else { MAJORITY_HASTE };
-        let is_slow = self.watch.is_slow(self.settings.patience / hope) && self.has_nothing_to_lose(tangle);
+        let haste = if tangle.colours.majority_failures.is_empty() { 1 } else { MAJORITY_HASTE };
+        let is_slow = self.watch.is_slow(self.settings.patience / haste) && self.has_nothing_to_lose(tangle);
         let is_hopeless = is_slow || self.is_thrown_about();
         if waited <= self.settings.patience && !is_hopeless && self.settings.method != FixMethod::Retreat {
             return Advance::Step;

@@ -6,12 +6,13 @@
 //!
 //! Here two vertices hang together if an edge joins them that no cut crosses, and neither is a loop vertex. A loop vertex belongs to the
 //! mainland if such an edge leads there, but leads nowhere itself. Edges of the mainland are green, so contact keeps them
-//! uncrossed. If no vertex of it becomes a loop vertex either, which [`super::LoopGuard`] sees to, every vertex of
-//! a mainland belongs to that of the next step, so that red, which is all else, never grows. Contours that the source does not let
-//! cut (BIBI, BLI, the inner trace of BBII) do not cut here either, and the theorem is silent when one of them becomes one that does.
+//! uncrossed. If no vertex of it becomes a loop vertex either, which [`super::LoopGuard`] sees to where `fix` asks for it, what hangs
+//! together still does after the step: the mainland becomes no smaller, and red, which is all else, does not grow. Contours
+//! that the source does not let cut (BIBI, BLI, the inner trace of BBII, OTHER) do not cut here either, and the theorem is
+//! silent when one of them becomes one that does.
 //!
-//! Guarantees: red is what cuts between cloth cut off from the mainland, and what is inside bodies; a contour alone cuts off what the source
-//! colours red.
+//! Guarantees: red is what cuts between cloth cut off from the mainland, and what is inside bodies. Where less than half of a
+//! sheet is red, that is at least what the source colours red.
 
 use crate::analysis::region::CutTraces;
 use crate::analysis::{Colours, Tangle, TangledContour};

@@ -1,11 +1,12 @@
 //! A piece of cloth made anew from its rest shapes alone, without overlaps: cloth with darts, tubes, shirts.
 //!
-//! The longest border goes on a circle of the area of the cloth, each edge with its share of the way around. Holes are closed, each by a vertex joined
-//! to all of its border, and every other vertex goes to the mean of its neighbours: then no two triangles overlap. (Tutte 1963) Where there are holes each
-//! vertex is then raised by how far the cloth is from the longest border, so that tubes stand up; over a plane in which nothing
-//! overlaps, whatever is raised crosses nothing either. From there cloth slides toward its size, as long as it is clean by the exact check.
+//! The longest border goes on a circle of the area of the cloth, each edge with its share of the way around. Holes are closed,
+//! each by a vertex joined to all of its border, and every other vertex goes to the mean of its neighbours: then no two
+//! triangles overlap. (Tutte 1963) Where there are holes each vertex is then raised by how far the cloth is from the longest
+//! border, so that tubes stand up; over a plane in which nothing overlaps, whatever is raised crosses nothing either. From
+//! there cloth slides toward its size, as long as it is clean by the exact check.
 //!
-//! Guarantees: what is returned does not cross itself; `None` for closed and non-manifold cloth and for cloth with handles.
+//! Guarantees: what is returned does not cross itself; `None` for closed cloth, cloth with handles and cloth without size.
 //! Does not: bring cloth with holes to its size; it grows on with contact on.
 
 use super::sliding::Sliding;
@@ -28,9 +29,12 @@ pub fn spread(model: &Model, component: usize, stop: &dyn Fn() -> bool) -> Optio
     let piece = Piece::new(model, component)?;
     let mut workspace = Workspace::default();
     let mut is_clean = |places: &[DVec3]| verdict(&piece.assembly, places, &mut workspace).is_clean();
+    if stop() {
+        return None;
+    }
     let mut places = piece.even_out()?;
     piece.raise(&mut places);
-    if !is_clean(&places) {
+    if stop() || !is_clean(&places) {
         return None;
     }
     let bounds = StrainBounds::around_rest(&model.topology, &model.rest_shapes, StrainBounds::RELAXED);
@@ -46,6 +50,15 @@ pub fn spread(model: &Model, component: usize, stop: &dyn Fn() -> bool) -> Optio
     }
     let own = (0..places.len()).filter(|&vertex| piece.is_own[vertex]);
     Some(own.map(|vertex| (VertexId::new(vertex), places[vertex])).collect())
+}
+
+/// A piece of cloth without all others.
+pub(super) fn alone(model: &Model, component: usize) -> Option<Assembly> {
+    let topology = &model.topology;
+    let own = |corners: &&[VertexId; 3]| topology.component(corners[0]) == component;
+    let corners: Vec<[u32; 3]> =
+        topology.triangles().iter().filter(own).map(|corners| corners.map(|corner| corner.0)).collect();
+    Assembly::new([(String::new(), PartKind::Cloth, topology.vertex_count(), corners.as_slice())]).ok()
 }
 
 /// A piece of cloth without handles.
@@ -75,10 +88,7 @@ impl<'a> Piece<'a> {
         if holes.is_empty() || has_handles {
             return None;
         }
-        let corners: Vec<[u32; 3]> =
-            triangles.iter().map(|&triangle| topology.triangle(triangle).map(|corner| corner.0)).collect();
-        let part = (String::new(), PartKind::Cloth, topology.vertex_count(), corners.as_slice());
-        let assembly = Assembly::new([part]).ok()?;
+        let assembly = alone(model, component)?;
         let mut piece = Self { model, assembly, is_own, triangles, rim: Vec::new(), holes };
         let length = |border: &Vec<VertexId>| piece.lengths(border).iter().sum::<f64>();
         let longest =
@@ -105,6 +115,9 @@ impl<'a> Piece<'a> {
         is_free.resize(closed.vertex_count(), true);
         let lengths = self.lengths(&self.rim);
         let around: f64 = lengths.iter().sum();
+        if !(radius > 0.0 && around > 0.0) {
+            return None;
+        }
         let mut way = 0.0;
         for (vertex, length) in self.rim.iter().zip(lengths) {
             let (sine, cosine) = (TAU * way / around).sin_cos();
@@ -186,6 +199,16 @@ mod tests {
         assert!(verdict(&assembly, &places, &mut Workspace::default()).is_clean());
         let edges = Spread::of_edges(&model, &places);
         assert!(edges.p01 > 0.9 && edges.p99 < 1.1, "{edges:?}");
+    }
+
+    /// Places that are not numbers would pass for clean: their boxes meet nothing.
+    #[test]
+    fn cloth_without_size_is_not_spread() {
+        let (mut model, _) = model("exploded-sewn");
+        for shape in &mut model.rest_shapes {
+            shape.sides = shape.sides.map(|side| 0.0 * side);
+        }
+        assert!(spread(&model, 0, &|| false).is_none());
     }
 
     #[test]
