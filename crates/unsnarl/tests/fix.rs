@@ -298,6 +298,17 @@ fn a_run_that_is_told_to_stop_within_a_step_moves_nothing_in_it() {
     assert_eq!(outcome.positions, before);
 }
 
+#[test]
+fn places_that_are_not_numbers_are_never_certified() {
+    let patient = exploded_handkerchief(3);
+    let before = patient.state.positions.clone();
+    let mut untangling = Untangling::new(patient, FixSettings::default());
+    untangling.state.positions.fill(DVec3::NAN);
+    let outcome = untangling.finish();
+    assert_eq!(outcome.positions, before);
+    assert!(!outcome.verdict.is_clean());
+}
+
 fn middle(mesh: &TriMesh) -> DVec3 {
     mesh.positions.iter().sum::<DVec3>() / mesh.positions.len() as f64
 }

@@ -443,6 +443,10 @@ impl Untangling {
         {
             self.state.positions = best.cloth;
         }
+        // What is not a number meets nothing, and would be certified.
+        if !self.state.positions.iter().all(|place| place.is_finite()) {
+            self.state.positions.clone_from(&self.input_positions);
+        }
         let positions = self.all_positions();
         let verdict = analysis::verdict(&self.assembly, &positions, &mut self.analysis_workspace);
         let tangle = self.analyze();
