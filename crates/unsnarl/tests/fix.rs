@@ -298,6 +298,18 @@ fn a_run_that_is_told_to_stop_within_a_step_moves_nothing_in_it() {
     assert_eq!(outcome.positions, before);
 }
 
+/// Pulls stretched this cloth to 18 times its size, with contours that became no longer, and a minute did not end it.
+#[test]
+fn cloth_that_pulls_ruin_is_given_a_stronger_measure() {
+    let sample = samples::find("cross").unwrap().make(&Recipe { resolution: 22, cut: Cut::Irregular, seed: 9 });
+    let patient = patient("cross", &sample.mesh, Rest::Panels(sample.uv.clone()));
+    let model = patient.model.clone();
+    let outcome = untangle(patient);
+    assert!(outcome.verdict.is_clean());
+    let edges = Spread::of_edges(&model, &outcome.positions);
+    assert!(outcome.steps < 500 && edges.p01 > 0.9 && edges.p99 < 1.1, "{} steps, {edges:?}", outcome.steps);
+}
+
 #[test]
 fn places_that_are_not_numbers_are_never_certified() {
     let patient = exploded_handkerchief(3);

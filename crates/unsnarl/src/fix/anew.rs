@@ -218,12 +218,19 @@ impl Untangling {
         self.input_stretch() > WORN
     }
 
-    /// Whether steps do harm: contours become longer and longer, and cloth far more strained than it may stay.
+    /// Whether steps do harm: contours become longer and longer and cloth far more strained than it may stay, or after a while
+    /// cloth is stretched many times as much as that and as it was.
     pub(super) fn is_thrown_about(&mut self) -> bool {
         const HARM: f64 = 2.0;
-        self.settings.method == FixMethod::Auto
-            && self.watch.is_spreading()
-            && self.strain(&self.state.positions) > HARM * self.bearable_strain()
+        const RUIN: f64 = 4.0;
+        let (is_spreading, is_late) = (self.watch.is_spreading(), self.steps > self.settings.patience);
+        if self.settings.method != FixMethod::Auto || !(is_spreading || is_late) {
+            return false;
+        }
+        let (strain, bearable) = (self.strain(&self.state.positions), self.bearable_strain());
+        // Pulled edges become short: only stretch tells of ruin.
+        let stretch = Spread::of_stretch(&self.model, &self.state.positions).p99;
+        (is_spreading && strain > HARM * bearable) || stretch > RUIN * bearable.max(self.input_stretch())
     }
 
     /// Whether the input was stretched, so that more than a neighbourhood has to change its size.
