@@ -285,6 +285,40 @@ fn a_tube_that_was_crumpled_is_a_tube_again() {
     }
 }
 
+/// Colours tell nothing about cloth that is thrown about as a whole, so no step is wasted on it.
+#[test]
+fn cloth_beyond_recognition_is_laid_flat_at_once() {
+    let sample = samples::find("exploded-whole").unwrap().make(&Recipe { resolution: 14, cut: Cut::Regular, seed: 5 });
+    let mut patient = patient("exploded", &sample.mesh, Rest::Panels(sample.uv.clone()));
+    patient.state.rest_angles.fill(0.0);
+    let outcome = untangle(patient);
+    assert!(outcome.verdict.is_clean());
+    assert_eq!((outcome.assumptions.tangled_steps, outcome.resolvers.laying_out), (0, 1));
+}
+
+/// The rim of a sleeve is exploded in one place, and edge shortening stalls there. All of the sleeve was made anew for it.
+#[test]
+fn a_place_that_lost_its_shape_does_not_cost_the_rest_of_the_garment() {
+    let whole = tube(48, 40);
+    let (rest_model, _) = Model::build(&[Cloth::new("rest", whole.clone())]).unwrap();
+    for seed in [1, 5, 7] {
+        let mut thrown = whole.clone();
+        for (at, place) in thrown.positions.iter_mut().enumerate() {
+            if whole.positions[at].distance(whole.positions[48]) < 0.1 {
+                let random = [7, 11, 13].map(|factor: usize| ((factor * at + seed) as f64).sin());
+                *place += 0.06 * DVec3::from(random);
+            }
+        }
+        let outcome = untangle(patient("sleeve", &thrown, Rest::Shapes(rest_model.rest_shapes.clone())));
+        assert!(outcome.verdict.is_clean(), "{seed}");
+        assert_eq!((outcome.resolvers.retreat, outcome.resolvers.laying_out), (1, 0), "{seed}");
+        let moved = outcome.positions.iter().zip(&thrown.positions).filter(|(after, before)| after != before).count();
+        assert!(moved < thrown.positions.len() / 4, "{seed}: {moved} of {}", thrown.positions.len());
+        let edges = Spread::of_edges(&rest_model, &outcome.positions);
+        assert!(edges.p01 > 0.95 && edges.p99 < 1.05, "{seed}: {edges:?}");
+    }
+}
+
 #[test]
 fn a_run_that_is_told_to_stop_within_a_step_moves_nothing_in_it() {
     let patient = exploded_handkerchief(3);

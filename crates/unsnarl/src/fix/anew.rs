@@ -8,6 +8,8 @@ use super::report::Spread;
 use super::{FixMethod, Untangling};
 use crate::analysis::Tangle;
 use crate::dynamics::hinge::angle;
+use crate::model::Model;
+use crate::rest_shape::principal_stretches;
 use crate::untangle::layout::{lay_flat, lay_spread};
 use crate::untangle::parting::{self, Parting};
 use crate::untangle::rest_pose;
@@ -15,6 +17,8 @@ use unsnarl_geometry::{DVec3, VertexId};
 
 /// Cloth stretched and compressed by less than this factor, but for one triangle in a hundred, is not strained.
 const UNSTRAINED: f64 = 1.1;
+/// No worn garment is stretched by more.
+const WORN: f64 = 1.5;
 /// Below this factor relaxation may end; below the second one if the input was more strained than the first.
 const SETTLED: [f64; 2] = [1.02, 1.05];
 /// Relaxation may also end where cloth is not strained and has not become less so for as many steps.
@@ -78,27 +82,28 @@ impl Untangling {
             count[1] += usize::from(*place != self.input_positions[vertex]);
         }
         let has_moved = |component: &usize| 2 * counts[*component][1] > counts[*component][0];
-        let components: Vec<usize> = (0..counts.len()).filter(has_moved).collect();
-        let scope = if self.is_out_of_shape() { LayOut::All } else { LayOut::FlatOnly };
-        self.lay_out(&components, scope)
+        let moved = (0..counts.len()).filter(has_moved);
+        let how = |is_shapeless| if is_shapeless { LayOut::Anyhow } else { LayOut::Flat };
+        let pieces: Vec<_> = moved.map(|component| (component, how(self.is_shapeless(component)))).collect();
+        self.lay_out(&pieces)
     }
 
-    /// Lays pieces out that still cross something, once; `false` if there are none that can be.
-    pub(super) fn lay_out_tangled(&mut self, tangle: &Tangle) -> bool {
-        if self.settings.method != FixMethod::Auto || self.is_laid_out {
-            return false;
-        }
-        let topology = self.assembly.topology();
-        let corners = tangle.colours.red_triangles.iter().map(|&red| topology.triangle(red)[0]);
-        let cloth = corners.filter(|vertex| vertex.index() < self.state.positions.len());
-        let mut components: Vec<usize> = cloth.map(|vertex| self.model.topology.component(vertex)).collect();
-        components.sort_unstable();
-        components.dedup();
-        self.lay_out(&components, LayOut::All)
+    /// Lays pieces out that have no shape to keep and still cross something, once; `false` if there are none that can be.
+    pub(super) fn lay_out_shapeless(&mut self, tangle: &Tangle) -> bool {
+        let is_all_red = self.is_largely_red(tangle);
+        let mut components = self.red_components(tangle);
+        components.retain(|&component| is_all_red || self.is_shapeless(component));
+        self.lay_out_tangled(&components)
+    }
+
+    /// Lays pieces that still cross something out however that is possible, once; `false` if it is for none.
+    pub(super) fn lay_out_tangled(&mut self, components: &[usize]) -> bool {
+        let pieces: Vec<_> = components.iter().map(|&component| (component, LayOut::Anyhow)).collect();
+        self.settings.method == FixMethod::Auto && self.lay_out(&pieces)
     }
 
     /// Lays pieces flat where that is possible and makes others anew; `false` where that is possible for none.
-    fn lay_out(&mut self, components: &[usize], scope: LayOut) -> bool {
+    fn lay_out(&mut self, pieces: &[(usize, LayOut)]) -> bool {
         if self.is_laid_out {
             return false;
         }
@@ -106,13 +111,13 @@ impl Untangling {
         let free = self.free();
         let mut places = self.all_positions();
         let mut count = 0;
-        for &component in components {
+        for &(component, how) in pieces {
             if (self.stop)() {
                 break;
             }
             let flat = lay_flat(&self.model, component, &self.input_positions);
             let is_flat = flat.is_some();
-            let laid = if is_flat || scope == LayOut::FlatOnly { flat } else { self.made_anew(component) };
+            let laid = if is_flat || how == LayOut::Flat { flat } else { self.made_anew(component) };
             let is_free = |laid: &Vec<(VertexId, DVec3)>| laid.iter().all(|(vertex, _)| free[vertex.index()]);
             let Some(laid) = laid.filter(is_free) else { continue };
             laid.into_iter().for_each(|(vertex, place)| places[vertex.index()] = place);
@@ -207,15 +212,16 @@ impl Untangling {
         self.strain(positions) > self.bearable_strain()
     }
 
-    /// How strained cloth may stay: as the input was, unless that had no shape that could be kept.
+    /// How strained cloth may stay: as the input was, unless some of that had no shape that could be kept.
     fn bearable_strain(&mut self) -> f64 {
-        if self.is_out_of_shape() { UNSTRAINED } else { UNSTRAINED.max(self.input_stretch()) }
+        let input = self.input_stretch();
+        if input > WORN { UNSTRAINED } else { UNSTRAINED.max(input) }
     }
 
-    /// Whether the input was stretched as no worn garment is: crumpled at random, or exploded.
-    pub(super) fn is_out_of_shape(&mut self) -> bool {
-        const WORN: f64 = 1.5;
-        self.input_stretch() > WORN
+    /// Whether a tenth of a piece or more was stretched as no worn garment is: crumpled at random, or exploded. Where it is less,
+    /// a place has lost its shape, and the rest of the piece is worth keeping.
+    pub(super) fn is_shapeless(&mut self, component: usize) -> bool {
+        self.input_strain().is_shapeless[component]
     }
 
     /// Whether steps do harm: contours become longer and longer and cloth far more strained than it may stay, or after a while
@@ -240,8 +246,12 @@ impl Untangling {
 
     /// The 99th percentile of stretch in the input.
     fn input_stretch(&mut self) -> f64 {
+        self.input_strain().stretch
+    }
+
+    fn input_strain(&mut self) -> &InputStrain {
         let (model, positions) = (&self.model, &self.input_positions);
-        *self.input_stretch.get_or_insert_with(|| Spread::of_stretch(model, positions).p99)
+        self.input_strain.get_or_insert_with(|| InputStrain::of(model, positions))
     }
 
     /// How strained cloth is, but for one triangle or edge in a hundred: the larger of how far triangles are stretched and
@@ -252,13 +262,36 @@ impl Untangling {
     }
 }
 
-/// Which pieces may be laid out.
+/// How a piece may be laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LayOut {
-    /// Those that are flat at rest. Others would lose a shape that is worth more than what strain is left.
-    FlatOnly,
-    /// All.
-    All,
+    /// Flat, if it is at rest. Else it would lose a shape that is worth more than what strain is left.
+    Flat,
+    /// Flat or made anew.
+    Anyhow,
+}
+
+/// How strained the input was.
+pub(super) struct InputStrain {
+    /// The 99th percentile of stretch.
+    stretch: f64,
+    /// Whether each piece was stretched out of shape.
+    is_shapeless: Vec<bool>,
+}
+
+impl InputStrain {
+    fn of(model: &Model, positions: &[DVec3]) -> Self {
+        let topology = &model.topology;
+        let mut counts = vec![[0, 0]; topology.component_count()];
+        for (corners, shape) in topology.triangles().iter().zip(&model.rest_shapes) {
+            let stretches = principal_stretches(shape, corners.map(|corner| positions[corner.index()]));
+            let [all, stretched] = &mut counts[topology.component(corners[0])];
+            *all += 1;
+            *stretched += usize::from(stretches.is_some_and(|[largest, _]| largest > WORN));
+        }
+        let is_shapeless = counts.iter().map(|[all, stretched]| 10 * stretched > *all).collect();
+        Self { stretch: Spread::of_stretch(model, positions).p99, is_shapeless }
+    }
 }
 
 /// How clean cloth is.

@@ -183,7 +183,7 @@ impl Untangling {
             return Advance::LookAgain;
         }
         if self.has_nothing_to_lose(tangle) {
-            if self.lay_out_tangled(tangle) {
+            if self.lay_out_shapeless(tangle) {
                 return Advance::LookAgain;
             }
         } else if self.settings.method == FixMethod::Auto && self.unfold_from_first() {
@@ -194,7 +194,7 @@ impl Untangling {
         match method {
             FixMethod::Off | FixMethod::Esef => Advance::GaveUp,
             FixMethod::Auto | FixMethod::Retreat => {
-                if (is_early && self.retreat()) || self.lay_out_tangled(tangle) {
+                if (is_early && self.retreat()) || self.lay_out_tangled(&self.red_components(tangle)) {
                     Advance::LookAgain
                 } else {
                     Advance::GaveUp
@@ -205,12 +205,33 @@ impl Untangling {
         }
     }
 
-    /// Whether there is no shape to keep. Cloth whose folds were put right has one.
+    /// Whether there is no shape to keep where something crosses. Cloth whose folds were put right has one.
     pub(super) fn has_nothing_to_lose(&mut self, tangle: &Tangle) -> bool {
         if self.folding.turns > 0 {
             return false;
         }
-        self.is_largely_red(tangle) || (self.settings.method == FixMethod::Auto && self.is_out_of_shape())
+        self.is_largely_red(tangle) || (self.settings.method == FixMethod::Auto && self.has_shapeless(tangle))
+    }
+
+    /// Whether what crosses has no shape that could be kept, and its colours do not tell which side of most of it is wrong:
+    /// steps would only move cloth about before it is laid out anyway.
+    pub(super) fn is_beyond_recognition(&mut self, tangle: &Tangle) -> bool {
+        !tangle.colours.majority_failures.is_empty() && self.is_largely_red(tangle) && self.has_shapeless(tangle)
+    }
+
+    fn has_shapeless(&mut self, tangle: &Tangle) -> bool {
+        self.red_components(tangle).into_iter().any(|component| self.is_shapeless(component))
+    }
+
+    /// The pieces of cloth with anything red, in order.
+    pub(super) fn red_components(&self, tangle: &Tangle) -> Vec<usize> {
+        let topology = self.assembly.topology();
+        let corners = tangle.colours.red_triangles.iter().map(|&red| topology.triangle(red)[0]);
+        let cloth = corners.filter(|vertex| vertex.index() < self.state.positions.len());
+        let mut components: Vec<usize> = cloth.map(|vertex| self.model.topology.component(vertex)).collect();
+        components.sort_unstable();
+        components.dedup();
+        components
     }
 
     /// Whether more than two thirds of the cloth are red.

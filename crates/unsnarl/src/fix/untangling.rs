@@ -4,7 +4,7 @@
 //! out of bodies, separates what touches, watches for progress and takes stronger measures where there is none.
 
 use super::account::Account;
-use super::anew::{Calm, Ease, QUIET_STEPS};
+use super::anew::{Calm, Ease, InputStrain, QUIET_STEPS};
 use super::folds::Folding;
 use super::home::{Journey, WayHome};
 use super::measures::Order;
@@ -73,8 +73,8 @@ pub struct Untangling {
     pub(super) calmest: Option<Calm>,
     /// Where cloth was before anything was done.
     pub(super) input_positions: Vec<DVec3>,
-    /// The 99th percentile of stretch there, once it was asked for.
-    pub(super) input_stretch: Option<f64>,
+    /// How strained it was there, once that was asked for.
+    pub(super) input_strain: Option<InputStrain>,
     pub(super) bodies: BodyPush,
     /// Cloth that bodies pinch.
     pub(super) pinched: Pinched,
@@ -119,7 +119,7 @@ impl Untangling {
             active: vec![false; state.positions.len()],
             first_positions: state.positions.clone(),
             input_positions: state.positions.clone(),
-            input_stretch: None,
+            input_strain: None,
             model,
             state,
             holds: Vec::new(),
@@ -343,7 +343,7 @@ impl Untangling {
     ///
     /// Cloth in bodies is moved out first, then pieces that cross each other are put in order and folds with a style are put
     /// right, then what merely touches is moved apart; all are seen by the next look. Where
-    /// nothing crosses cloth relaxes until it is at rest. Where something does and nothing has become better for
+    /// nothing crosses cloth relaxes until it is at rest. Cloth beyond recognition is laid out anew at once. Where something else crosses and nothing has become better for
     /// `patience` steps (or not by a tenth, where cloth has no shape to keep; a third of them where most of a sheet is red), or where pulls throw cloth about, folds are unfolded that were torn in vain, or cloth retreats: it is smoothed until nothing crosses, and grows back with contact on. Methods
     /// without history let more cloth move instead, and edge shortening alone gives up.
     pub fn judge(&mut self, tangle: &Tangle) -> Advance {
@@ -402,6 +402,9 @@ impl Untangling {
         if self.settings.method == FixMethod::Off {
             return Advance::GaveUp;
         }
+        if self.is_beyond_recognition(tangle) && self.lay_out_shapeless(tangle) {
+            return Advance::LookAgain;
+        }
         let waited = self.watch.look(tangle, &positions, &self.state.positions);
         let haste = if tangle.colours.majority_failures.is_empty() { 1 } else { MAJORITY_HASTE };
         let is_slow = self.watch.is_slow(self.settings.patience / haste) && self.has_nothing_to_lose(tangle);
@@ -429,7 +432,7 @@ impl Untangling {
         self.is_laid_out = false;
         self.calmest = None;
         self.input_positions.copy_from_slice(&self.state.positions);
-        self.input_stretch = None;
+        self.input_strain = None;
         self.folding = Folding::default();
         self.touching_rounds = 0;
     }
