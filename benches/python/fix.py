@@ -7,7 +7,8 @@ mesh, and that of its steps with their collision detection; neither the compilat
 printed, and two ratios: ours to both together, and ours to its steps alone. One thread each (Newton has no more on a processor).
 The last ratio is of processor time, which other work on the machine does not change: all of our process, with its start and the
 reading and writing of files, to Newton's building and steps. What takes less than a second is run five times, on both sides, and the
-median counts; the first run of ours, as that of Newton, warms up and does not count.
+median counts; the first run of ours, as that of Newton, warms up and does not count. Every bar is printed at the end, met or missed;
+the status is 1 if one is missed.
 
     benches/fix [real] [hard] [--only NAME] [--steps N]
 """
@@ -36,6 +37,8 @@ UNSNARL = ROOT / "target" / "release" / "unsnarl"
 SUITS = ["female_casualsuit01", "female_sportsuit01", "male_casualsuit02", "male_casualsuit04", "male_casualsuit05"]
 # Runs of less processor time, in seconds, are repeated.
 SHORT, REPEATS = 1.0, 5
+# Ours takes at most this share of Newton's processor time on real garments, and leaves at most this stretch where the input had less.
+TIME_SHARE, STRETCH = 0.2, 1.10
 HARD = {
     "wavy-sheets": [20, 30],
     "crossing-sheets": [20, 30],
@@ -281,6 +284,37 @@ def main():
     out = ROOT / "out" / "bench_fix.json"
     out.parent.mkdir(exist_ok=True)
     out.write_text(json.dumps(rows, indent=1))
+    sys.exit(0 if print_bars(rows, options.steps) else 1)
+
+
+def print_bars(rows, most_steps):
+    """Every bar with the row that comes nearest to it; whether all are met."""
+    hard = [row for row in rows if row["case"].rsplit(" ", 2)[0] in HARD]
+    timed = [row for row in rows if row["newton_steps"] > 0]
+    real = [row for row in timed if row not in hard]
+
+    def share_of_all_steps(row):
+        whole = row["newton_building_seconds"] + row["newton_stepping_seconds"] / row["newton_steps"] * most_steps
+        return row["seconds"] / whole
+
+    def largest(what, of, bound, among):
+        if not among:
+            return True
+        worst = max(among, key=of)
+        is_met = of(worst) <= bound
+        print(f"{'met   ' if is_met else 'MISSED'} {what}: at most {of(worst):.3f}, {worst['case']} (bar: {bound:g})")
+        return is_met
+
+    left = lambda row: float(not (row["clean"] and row["clean_by_ipctk"]))
+    stretch = lambda row: row["stretch_p99"] / max(STRETCH, row["stretch_p99_before"])
+    return all(
+        [
+            largest("left by us or by ipctk", left, 0.0, rows),
+            largest(f"99th percentile of stretch over that of the input, or over {STRETCH:.2f}", stretch, 1.0, rows),
+            largest("real garments, share of Newton's processor time", lambda row: row["processor_ratio"], TIME_SHARE, real),
+            largest(f"hard tangles, share of Newton's {most_steps} steps", share_of_all_steps, 1.0, hard),
+        ]
+    )
 
 
 if __name__ == "__main__":

@@ -5,17 +5,20 @@
 //! handkerchiefs of 392 triangles, thrown centrally, but for a rim and as a whole, 100 seeds, and of 1,568, 20 seeds (1,000 with `--long`), and sewn ones with a dart. `methods`:
 //! 20 of them by the methods without history. `folds`: collar, lapel, sleeve and skirt in every style. `real`: garments of `../shared/data`. `hard`: tangles on which local methods stall, two
 //! resolutions, both cuts. Printed: how many came out clean, median of steps until nothing crosses and with relaxation, whether red ever grew, the
-//! worst 1st and 99th percentile of edge length over rest, time, pulls by where they were. A trial may take `S` seconds of processor time, 60 unless told; seeds begin
+//! worst 1st and 99th percentile of edge length over rest, time, pulls by where they were; then every bar, met or missed (status 1 if one is). A trial may take `S` seconds of processor time, 60 unless told; seeds begin
 //! with `SEED`, 0 unless told.
 
+mod bars;
 mod styles;
 mod subject;
 mod trial;
 
+use bars::Bars;
 use std::path::Path;
+use std::process::ExitCode;
 use styles::FOLDS;
 use subject::Subject;
-use trial::{Trial, print_pulls, print_row};
+use trial::{Trial, median, print_pulls, print_row};
 use unsnarl::fix::FoldStyle;
 use unsnarl::samples::{self, Cut, Recipe};
 use unsnarl::untangle::Method;
@@ -36,12 +39,13 @@ impl Options {
     }
 }
 
-type Suite = fn(&Options);
+type Suite = fn(&Options, &mut Bars);
 
 const CUTS: [(Cut, &str); 2] = [(Cut::Regular, "regular"), (Cut::Irregular, "irregular")];
 
-fn main() {
+fn main() -> ExitCode {
     let options = options();
+    let mut bars = Bars::default();
     let suites: [(&str, Suite); 6] = [
         ("types", types),
         ("exploded", exploded),
@@ -52,9 +56,10 @@ fn main() {
     ];
     for (name, run) in suites {
         if options.suites.is_empty() || options.suites.iter().any(|suite| suite == name) {
-            run(&options);
+            run(&options, &mut bars);
         }
     }
+    if bars.missed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 fn options() -> Options {
@@ -91,18 +96,23 @@ fn row(options: &Options, (name, resolution): (&str, usize), (cut, cut_name): (C
     trials
 }
 
-fn types(options: &Options) {
+fn types(options: &Options, bars: &mut Bars) {
+    let mut trials = Vec::new();
     for name in ["closed", "eight", "cross", "ll", "bbii", "bibi", "bli"] {
         let coarsest = samples::find(name).expect("the case is there").smallest_resolution.max(10);
         for cut in CUTS {
             for finer in [0, 4, 10, 18] {
-                row(options, (name, coarsest + finer), cut, if options.is_long { 100 } else { 10 });
+                let seeds = if options.is_long { 100 } else { 10 };
+                trials.extend(row(options, (name, coarsest + finer), cut, seeds));
             }
         }
     }
+    bars.hold_clean("the seven types", &trials);
+    bars.hold_red("the seven types", &trials);
 }
 
-fn exploded(options: &Options) {
+fn exploded(options: &Options, bars: &mut Bars) {
+    const MOST_STEPS: f64 = 75.0;
     for (name, resolution, seeds) in [
         ("exploded-central", 14, 100),
         ("exploded-inner", 14, 100),
@@ -113,14 +123,25 @@ fn exploded(options: &Options) {
         ("exploded-whole", 28, 20),
     ] {
         let trials = row(options, (name, resolution), CUTS[0], if options.is_long { 1000 } else { seeds });
-        if name == "exploded-sewn" && !trials.is_empty() {
+        if trials.is_empty() {
+            continue;
+        }
+        if name == "exploded-sewn" {
             print_pulls(&trials);
+        }
+        let label = format!("{name} {resolution}");
+        bars.hold_clean(&label, &trials);
+        bars.hold_red(&label, &trials);
+        if label == "exploded-central 14" {
+            let steps = median(trials.iter().map(|trial| trial.assumptions.tangled_steps as f64));
+            let bound = format!("{MOST_STEPS}, the source's");
+            bars.hold("exploded-central 14, median of steps until nothing crosses", steps, &bound, steps <= MOST_STEPS);
         }
     }
 }
 
 /// The methods without history and edge shortening alone on 20 exploded handkerchiefs, for the table.
-fn methods(options: &Options) {
+fn methods(options: &Options, _: &mut Bars) {
     for name in ["exploded-central", "exploded-inner", "exploded-whole"] {
         for method in [Method::Gia, Method::Icm, Method::RepulsiveIcm, Method::SimPrev, Method::Esef, Method::Auto] {
             let label = format!("{name} 14 {}", method.name());
@@ -140,8 +161,8 @@ fn methods(options: &Options) {
 }
 
 /// Every style on every fold, and what became of it.
-fn folds(options: &Options) {
-    let mut trials = Vec::new();
+fn folds(options: &Options, bars: &mut Bars) {
+    let (mut trials, mut as_asked) = (Vec::new(), 0);
     for fold in &FOLDS {
         let case = samples::find(fold.case).expect("the case is there");
         for (cut, cut_name) in CUTS {
@@ -166,15 +187,25 @@ fn folds(options: &Options) {
                         outcome.inward,
                         outcome.unfolded
                     );
+                    as_asked += usize::from(outcome.is(fold.outcome_of(style)));
                     trials.push(trial);
                 }
             }
         }
     }
     print_pulls(&trials);
+    bars.hold_clean("folds", &trials);
+    bars.hold_edges("folds", &trials);
+    bars.hold(
+        "folds whose flap is where its style asks for it",
+        format!("{as_asked} of {}", trials.len()),
+        "all",
+        as_asked == trials.len(),
+    );
 }
 
-fn hard(options: &Options) {
+fn hard(options: &Options, bars: &mut Bars) {
+    let mut trials = Vec::new();
     let names =
         ["wavy-sheets", "crossing-sheets", "sleeve-through-torso", "nested-tubes", "scrunched-sheet", "spiral-roll"];
     for name in names {
@@ -186,15 +217,20 @@ fn hard(options: &Options) {
                     if label.contains(&options.only) {
                         let case = samples::find(name).expect("the case is there");
                         let subject = Subject::made(case, &Recipe { resolution, cut, seed });
-                        println!("{}", Trial::run(label, subject, options.seconds).line());
+                        let trial = Trial::run(label, subject, options.seconds);
+                        println!("{}", trial.line());
+                        trials.push(trial);
                     }
                 }
             }
         }
     }
+    bars.hold_clean("hard tangles", &trials);
+    bars.hold_edges("hard tangles", &trials);
 }
 
-fn real(options: &Options) {
+fn real(options: &Options, bars: &mut Bars) {
+    const STRETCH: f64 = 1.10;
     let data = Path::new("../shared/data");
     let cloth = data.join("diffcloth_mit");
     let suits = data.join("character_cc0/clothes_fitted");
@@ -227,4 +263,16 @@ fn real(options: &Options) {
         }
     }
     print_pulls(&run);
+    if !run.is_empty() {
+        bars.hold_clean("real garments", &run);
+        let excess =
+            run.iter().map(|trial| trial.stretch.p99 / trial.stretch_before.p99.max(STRETCH)).fold(0.0, f64::max);
+        let bound = format!("1: that of the input, or {STRETCH}");
+        bars.hold(
+            "real garments, 99th percentile of stretch over what it may be",
+            format!("{excess:.3}"),
+            &bound,
+            excess <= 1.0,
+        );
+    }
 }

@@ -1,5 +1,6 @@
 //! What became of a fold: whether its flap lies on the front or the back of the cloth, or is unfolded.
 
+use unsnarl::fix::FoldStyle;
 use unsnarl::geometry::distance::point_triangle;
 use unsnarl::geometry::{DVec2, DVec3};
 use unsnarl::samples::Sample;
@@ -26,6 +27,14 @@ pub const FOLDS: [FoldPlace; 4] = [
     FoldPlace { case: "skirt", part: "skirt", toward_border: DVec2::NEG_Y, flap: 0.14, bend: HALF_TURN * 0.012 },
 ];
 
+/// Where a style wants the flap.
+#[derive(Clone, Copy)]
+pub enum Asked {
+    Out,
+    Inward,
+    Unfolded,
+}
+
 /// Shares of the flap.
 pub struct FoldOutcome {
     /// Turned over, on the front of the cloth that it lies on.
@@ -36,7 +45,30 @@ pub struct FoldOutcome {
     pub unfolded: f64,
 }
 
+impl FoldOutcome {
+    /// Whether nine tenths of the flap are where they are asked to be.
+    pub fn is(&self, asked: Asked) -> bool {
+        let share = match asked {
+            Asked::Out => self.out,
+            Asked::Inward => self.inward,
+            Asked::Unfolded => self.unfolded,
+        };
+        share >= 0.9
+    }
+}
+
 impl FoldPlace {
+    /// What a style, or the design of the garment where there is none, makes of the fold.
+    pub fn outcome_of(&self, style: Option<FoldStyle>) -> Asked {
+        match style {
+            Some(FoldStyle::FoldOut) => Asked::Out,
+            Some(FoldStyle::FoldIn) => Asked::Inward,
+            Some(FoldStyle::Unfold) => Asked::Unfolded,
+            Some(FoldStyle::Crease) | None if matches!(self.case, "collar" | "lapel") => Asked::Out,
+            Some(FoldStyle::Crease) | None => Asked::Unfolded,
+        }
+    }
+
     /// Looks from every vertex of the outer half of the flap at the nearest point of the cloth before the fold.
     pub fn look(&self, sample: &Sample, positions: &[DVec3]) -> FoldOutcome {
         let points = self.panel_points(sample);

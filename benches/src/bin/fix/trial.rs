@@ -164,7 +164,8 @@ fn processor_seconds() -> f64 {
     fields.skip(11).take(2).filter_map(|ticks| ticks.parse::<f64>().ok()).sum::<f64>() / TICKS_PER_SECOND
 }
 
-fn median(values: impl Iterator<Item = f64>) -> f64 {
+/// The middle one of some values.
+pub fn median(values: impl Iterator<Item = f64>) -> f64 {
     let mut values: Vec<f64> = values.collect();
     values.sort_unstable_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)

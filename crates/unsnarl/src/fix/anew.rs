@@ -233,10 +233,10 @@ impl Untangling {
         if self.settings.method != FixMethod::Auto || !(is_spreading || is_late) {
             return false;
         }
-        let (strain, bearable) = (self.strain(&self.state.positions), self.bearable_strain());
+        let (bearable, input) = (self.bearable_strain(), self.input_stretch());
         // Pulled edges become short: only stretch tells of ruin.
         let stretch = Spread::of_stretch(&self.model, &self.state.positions).p99;
-        (is_spreading && strain > HARM * bearable) || stretch > RUIN * bearable.max(self.input_stretch())
+        stretch > RUIN * bearable.max(input) || (is_spreading && self.strain(&self.state.positions) > HARM * bearable)
     }
 
     /// Whether the input was stretched, so that more than a neighbourhood has to change its size.
