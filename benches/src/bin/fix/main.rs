@@ -1,9 +1,9 @@
 //! The bars of untangling, one command:
-//! `cargo run --release -p unsnarl-benches --bin fix -- [types|exploded|methods|folds|real|hard]... [--long] [--only NAME] [--seconds S] [--seeds N] [--from SEED]`.
+//! `cargo run --release -p unsnarl-benches --bin fix -- [types|exploded|methods|folds|places|real|hard]... [--long] [--only NAME] [--seconds S] [--seeds N] [--from SEED]`.
 //!
 //! `types`: the seven types, cut regularly (seeds turn them in space) and irregularly, 4 resolutions, 10 seeds (100 with `--long`). `exploded`:
 //! handkerchiefs of 392 triangles, thrown centrally, but for a rim and as a whole, 100 seeds, and of 1,568, 20 seeds (1,000 with `--long`), and sewn ones with a dart. `methods`:
-//! 20 of them by the methods without history. `folds`: collar, lapel, sleeve and skirt in every style. `real`: garments of `../shared/data`. `hard`: tangles on which local methods stall, two
+//! 20 of them by the methods without history. `folds`: collar, lapel, sleeve and skirt in every style. `places`: clean garments of `../shared/data` of which one place was exploded, 10 seeds each. `real`: garments of `../shared/data`. `hard`: tangles on which local methods stall, two
 //! resolutions, both cuts. Printed: how many came out clean, median of steps until nothing crosses and with relaxation, whether red ever grew, the
 //! worst 1st and 99th percentile of edge length over rest, time, pulls by where they were; then every bar, met or missed (status 1 if one is). A trial may take `S` seconds of processor time, 60 unless told; seeds begin
 //! with `SEED`, 0 unless told.
@@ -46,11 +46,12 @@ const CUTS: [(Cut, &str); 2] = [(Cut::Regular, "regular"), (Cut::Irregular, "irr
 fn main() -> ExitCode {
     let options = options();
     let mut bars = Bars::default();
-    let suites: [(&str, Suite); 6] = [
+    let suites: [(&str, Suite); 7] = [
         ("types", types),
         ("exploded", exploded),
         ("methods", methods),
         ("folds", folds),
+        ("places", places),
         ("real", real),
         ("hard", hard),
     ];
@@ -202,6 +203,34 @@ fn folds(options: &Options, bars: &mut Bars) {
         "all",
         as_asked == trials.len(),
     );
+}
+
+/// Garments that are clean but for one exploded place: only its neighbourhood has to change.
+fn places(options: &Options, bars: &mut Bars) {
+    const GARMENTS: [&str; 4] = [
+        "diffcloth_mit/tshirt1900.obj",
+        "diffcloth_mit/skirt3448.obj",
+        "character_cc0/clothes_fitted/male_casualsuit02.obj",
+        "character_cc0/clothes_fitted/male_casualsuit04.obj",
+    ];
+    let mut run = Vec::new();
+    for path in GARMENTS.map(|garment| Path::new("../shared/data").join(garment)) {
+        let name = path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
+        for seed in options.seeds(10).filter(|_| name.contains(&options.only)) {
+            match Subject::read(&path, &[], None) {
+                Ok(subject) => {
+                    let subject = subject.with_exploded_place(seed);
+                    let trial = Trial::run(format!("{name}, place {seed}"), subject, options.seconds);
+                    println!("{}", trial.line());
+                    run.push(trial);
+                }
+                Err(reason) => println!("{name}: not run: {reason}"),
+            }
+        }
+    }
+    if !run.is_empty() {
+        bars.hold_clean("garments with an exploded place", &run);
+    }
 }
 
 fn hard(options: &Options, bars: &mut Bars) {

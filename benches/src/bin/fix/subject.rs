@@ -5,6 +5,7 @@ use unsnarl::analysis::{Assembly, PartKind};
 use unsnarl::fix::{FixSettings, FoldStyle, Patient, SeamPlace};
 use unsnarl::model::{Cloth, Model, Rest, RestAngles};
 use unsnarl::rest_shape::RestShape;
+use unsnarl::samples::random::Random;
 use unsnarl::samples::{Case, Cut, Family, Recipe};
 use unsnarl::scene::garment::{Garment, GarmentInput, TriangleGroups};
 use unsnarl_geometry::math::DQuat;
@@ -62,6 +63,22 @@ impl Subject {
             bodies.iter().map(|body| read(body).map(|file| file.mesh)).collect::<Result<_, String>>()?;
         let name = garment.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         Ok(Self::of_garment((&name, &file.mesh), &built, RestAngles::AsLoaded, &bodies))
+    }
+
+    /// The same garment with one place exploded: vertices within six mean edges of a random one are thrown by up to three.
+    pub fn with_exploded_place(mut self, seed: u64) -> Self {
+        const REACH: f64 = 6.0;
+        const THROW: f64 = 3.0;
+        let mut random = Random::new(seed);
+        let positions = &mut self.patient.state.positions;
+        let topology = &self.patient.model.topology;
+        let lengths = topology.edges().iter().map(|[from, to]| positions[from.index()].distance(positions[to.index()]));
+        let edge = lengths.sum::<f64>() / topology.edge_count() as f64;
+        let middle = positions[(random.unit() * positions.len() as f64) as usize];
+        for place in positions.iter_mut().filter(|place| place.distance(middle) < REACH * edge) {
+            *place += THROW * edge * random.between(0.0, 1.0) * random.direction();
+        }
+        self
     }
 
     fn of_garment(

@@ -83,17 +83,25 @@ impl Untangling {
         }
         let has_moved = |component: &usize| 2 * counts[*component][1] > counts[*component][0];
         let moved = (0..counts.len()).filter(has_moved);
-        let how = |is_shapeless| if is_shapeless { LayOut::Anyhow } else { LayOut::Flat };
-        let pieces: Vec<_> = moved.map(|component| (component, how(self.is_shapeless(component)))).collect();
+        let pieces: Vec<_> = moved.map(|component| (component, self.way_to_lay_out(component))).collect();
         self.lay_out(&pieces)
     }
 
     /// Lays pieces out that have no shape to keep and still cross something, once; `false` if there are none that can be.
     pub(super) fn lay_out_shapeless(&mut self, tangle: &Tangle) -> bool {
-        let is_all_red = self.is_largely_red(tangle);
         let mut components = self.red_components(tangle);
-        components.retain(|&component| is_all_red || self.is_shapeless(component));
-        self.lay_out_tangled(&components)
+        if self.is_largely_red(tangle) {
+            return self.lay_out_tangled(&components);
+        }
+        if self.settings.method != FixMethod::Auto || self.is_laid_out {
+            return false;
+        }
+        components.retain(|&component| self.is_shapeless(component));
+        let pieces: Vec<_> = components.iter().map(|&component| (component, self.way_to_lay_out(component))).collect();
+        let is_done = self.lay_out(&pieces);
+        // What cannot be laid flat may still be made anew, as the last measure.
+        self.is_laid_out = is_done || pieces.iter().any(|(_, way)| *way == LayOut::Anyhow);
+        is_done
     }
 
     /// Lays pieces that still cross something out however that is possible, once; `false` if it is for none.
@@ -111,13 +119,13 @@ impl Untangling {
         let free = self.free();
         let mut places = self.all_positions();
         let mut count = 0;
-        for &(component, how) in pieces {
+        for &(component, way) in pieces {
             if (self.stop)() {
                 break;
             }
             let flat = lay_flat(&self.model, component, &self.input_positions);
             let is_flat = flat.is_some();
-            let laid = if is_flat || how == LayOut::Flat { flat } else { self.made_anew(component) };
+            let laid = if is_flat || way == LayOut::Flat { flat } else { self.made_anew(component) };
             let is_free = |laid: &Vec<(VertexId, DVec3)>| laid.iter().all(|(vertex, _)| free[vertex.index()]);
             let Some(laid) = laid.filter(is_free) else { continue };
             laid.into_iter().for_each(|(vertex, place)| places[vertex.index()] = place);
@@ -221,7 +229,15 @@ impl Untangling {
     /// Whether a tenth of a piece or more was stretched as no worn garment is: crumpled at random, or exploded. Where it is less,
     /// a place has lost its shape, and the rest of the piece is worth keeping.
     pub(super) fn is_shapeless(&mut self, component: usize) -> bool {
-        self.input_strain().is_shapeless[component]
+        const SHARE: f64 = 0.1;
+        self.input_strain().shapeless_shares[component] > SHARE
+    }
+
+    /// How a piece may be laid out that is strained or has no shape to keep. One that is not flat at rest loses more, so that more of it has
+    /// to be lost already.
+    fn way_to_lay_out(&mut self, component: usize) -> LayOut {
+        const SHARE: f64 = 0.4;
+        if self.input_strain().shapeless_shares[component] > SHARE { LayOut::Anyhow } else { LayOut::Flat }
     }
 
     /// Whether steps do harm: contours become longer and longer and cloth far more strained than it may stay, or after a while
@@ -275,22 +291,22 @@ enum LayOut {
 pub(super) struct InputStrain {
     /// The 99th percentile of stretch.
     stretch: f64,
-    /// Whether each piece was stretched out of shape.
-    is_shapeless: Vec<bool>,
+    /// The share of the triangles of each piece that were stretched as no worn garment is.
+    shapeless_shares: Vec<f64>,
 }
 
 impl InputStrain {
     fn of(model: &Model, positions: &[DVec3]) -> Self {
         let topology = &model.topology;
-        let mut counts = vec![[0, 0]; topology.component_count()];
+        let mut counts = vec![[0.0, 0.0]; topology.component_count()];
         for (corners, shape) in topology.triangles().iter().zip(&model.rest_shapes) {
             let stretches = principal_stretches(shape, corners.map(|corner| positions[corner.index()]));
             let [all, stretched] = &mut counts[topology.component(corners[0])];
-            *all += 1;
-            *stretched += usize::from(stretches.is_some_and(|[largest, _]| largest > WORN));
+            *all += 1.0;
+            *stretched += f64::from(stretches.is_some_and(|[largest, _]| largest > WORN));
         }
-        let is_shapeless = counts.iter().map(|[all, stretched]| 10 * stretched > *all).collect();
-        Self { stretch: Spread::of_stretch(model, positions).p99, is_shapeless }
+        let shapeless_shares = counts.iter().map(|[all, stretched]| stretched / f64::max(*all, 1.0)).collect();
+        Self { stretch: Spread::of_stretch(model, positions).p99, shapeless_shares }
     }
 }
 
