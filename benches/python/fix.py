@@ -10,7 +10,7 @@ reading and writing of files, to Newton's building and steps. What takes less th
 median counts; the first run of ours, as that of Newton, warms up and does not count. Every bar is printed at the end, met or missed;
 the status is 1 if one is missed.
 
-    benches/fix [real] [hard] [--only NAME] [--steps N]
+    benches/fix real|hard ... [--only NAME] [--steps N]
 """
 
 import argparse
@@ -289,8 +289,8 @@ def main():
 
 def print_bars(rows, most_steps):
     """Every bar with the row that comes nearest to it; whether all are met."""
-    hard = [row for row in rows if row["case"].rsplit(" ", 2)[0] in HARD]
     timed = [row for row in rows if row["newton_steps"] > 0]
+    hard = [row for row in timed if row["case"].rsplit(" ", 2)[0] in HARD]
     real = [row for row in timed if row not in hard]
 
     def share_of_all_steps(row):

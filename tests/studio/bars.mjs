@@ -147,7 +147,7 @@ async function measureMemory() {
   bar(`memory over ${10 * Math.ceil(cycles / 10)} untangle-undo cycles`, `${before.toFixed(1)} MB, then ${later.toFixed(1)} MB`, "2 MB more", grown < 2);
 }
 
-console.log(`on ${cpus().length} cores of ${cpus()[0].model}`);
+console.log(`on ${cpus().length} cores of ${cpus()[0]?.model}`);
 try {
   if (process.argv[3] !== "memory") await measureRates();
   await measureMemory();

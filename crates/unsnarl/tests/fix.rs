@@ -6,6 +6,7 @@ use std::sync::Arc;
 use unsnarl::analysis::{self, Assembly, ContourKind, PartKind, Tangle, Workspace};
 use unsnarl::fix::report::Spread;
 use unsnarl::fix::{self, Advance, Continue, FixSettings, Outcome, Patient, Untangling};
+use unsnarl::geometry::intersection::IntersectingPair;
 use unsnarl::geometry::{DVec3, EdgeId, TriMesh, VertexId};
 use unsnarl::model::{Cloth, Model, Rest};
 use unsnarl::samples::{self, Cut, Recipe, Sample};
@@ -317,6 +318,31 @@ fn a_place_that_lost_its_shape_does_not_cost_the_rest_of_the_garment() {
         let edges = Spread::of_edges(&rest_model, &outcome.positions);
         assert!(edges.p01 > 0.95 && edges.p99 < 1.05, "{seed}: {edges:?}");
     }
+}
+
+/// A handkerchief is thrown about as a whole, a sleeve beside it is not and only crossed by it. Both were made anew.
+#[test]
+fn a_garment_in_shape_keeps_it_beside_one_that_has_none() {
+    let sample = samples::find("exploded-whole").unwrap().make(&Recipe { resolution: 14, cut: Cut::Regular, seed: 5 });
+    let sleeve = tube(12, 4);
+    let (first_vertex, first_triangle) = (sample.mesh.positions.len(), sample.mesh.triangles.len());
+    let mut both = sample.mesh.clone();
+    let shift = middle(&sample.mesh) - middle(&sleeve) + 0.1 * DVec3::X;
+    both.positions.extend(sleeve.positions.iter().map(|place| *place + shift));
+    both.triangles.extend(sleeve.triangles.iter().map(|corners| corners.map(|corner| corner + first_vertex as u32)));
+    let model = |mesh: &TriMesh, rest: Rest| patient("alone", mesh, rest).model;
+    let (sheet_model, sleeve_model) = (model(&sample.mesh, Rest::Panels(sample.uv)), model(&sleeve, Rest::AsLoaded));
+    let shapes = [sheet_model.rest_shapes, sleeve_model.rest_shapes.clone()].concat();
+    let patient = patient("both", &both, Rest::Shapes(shapes));
+    let before = analysis::verdict(&patient.assembly, &both.positions, &mut Workspace::default());
+    let of_both =
+        |pair: &&IntersectingPair| pair.first.index() < first_triangle && pair.second.index() >= first_triangle;
+    let crossed = before.pairs.iter().filter(of_both).count();
+    assert!(crossed > 20, "{crossed}");
+    let outcome = untangle(patient);
+    assert!(outcome.verdict.is_clean() && outcome.resolvers.laying_out == 1, "{:?}", outcome.resolvers);
+    let edges = Spread::of_edges(&sleeve_model, &outcome.positions[first_vertex..]);
+    assert!(edges.p01 > 0.9 && edges.p99 < 1.1, "{edges:?}");
 }
 
 #[test]

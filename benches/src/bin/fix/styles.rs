@@ -58,8 +58,8 @@ impl FoldOutcome {
 }
 
 impl FoldPlace {
-    /// What a style, or the design of the garment where there is none, makes of the fold.
-    pub fn outcome_of(&self, style: Option<FoldStyle>) -> Asked {
+    /// What a style asks for, or the design of the garment where there is none.
+    pub fn asked_by(&self, style: Option<FoldStyle>) -> Asked {
         match style {
             Some(FoldStyle::FoldOut) => Asked::Out,
             Some(FoldStyle::FoldIn) => Asked::Inward,

@@ -56,7 +56,7 @@ impl Untangling {
         let layers = &self.settings.layers;
         let parting = Parting { assembly: &self.assembly, free: &free, layers, gap: GAP * size };
         let Some(places) = parting.part(tangle, &self.all_positions()) else { return false };
-        if self.steps == 0 {
+        if self.steps == 0 && self.homes.is_empty() {
             self.settle(tangle);
         }
         self.resolvers.parting += 1;
@@ -87,55 +87,54 @@ impl Untangling {
         self.lay_out(&pieces)
     }
 
-    /// Lays pieces out that have no shape to keep and still cross something, once; `false` if there are none that can be.
+    /// Lays pieces out that have no shape to keep and still cross something, each once; `false` if there are none that can be.
     pub(super) fn lay_out_shapeless(&mut self, tangle: &Tangle) -> bool {
         let mut components = self.red_components(tangle);
-        if self.is_largely_red(tangle) {
-            return self.lay_out_tangled(&components);
-        }
-        if self.settings.method != FixMethod::Auto || self.is_laid_out {
-            return false;
-        }
         components.retain(|&component| self.is_shapeless(component));
         let pieces: Vec<_> = components.iter().map(|&component| (component, self.way_to_lay_out(component))).collect();
-        let is_done = self.lay_out(&pieces);
-        // What cannot be laid flat may still be made anew, as the last measure.
-        self.is_laid_out = is_done || pieces.iter().any(|(_, way)| *way == LayOut::Anyhow);
-        is_done
-    }
-
-    /// Lays pieces that still cross something out however that is possible, once; `false` if it is for none.
-    pub(super) fn lay_out_tangled(&mut self, components: &[usize]) -> bool {
-        let pieces: Vec<_> = components.iter().map(|&component| (component, LayOut::Anyhow)).collect();
         self.settings.method == FixMethod::Auto && self.lay_out(&pieces)
     }
 
-    /// Lays pieces flat where that is possible and makes others anew; `false` where that is possible for none.
+    /// Lays pieces that still cross something out however that is possible, each once; `false` if it is for none.
+    pub(super) fn lay_out_tangled(&mut self, tangle: &Tangle) -> bool {
+        let components = self.red_components(tangle).into_iter();
+        let pieces: Vec<_> = components.map(|component| (component, LayOut::Anyhow)).collect();
+        self.settings.method == FixMethod::Auto && self.lay_out(&pieces)
+    }
+
+    /// Lays pieces flat where that is possible and makes others anew; `false` where that is possible for none, or has been tried. They
+    /// begin anew: nothing leads back to where they were.
     fn lay_out(&mut self, pieces: &[(usize, LayOut)]) -> bool {
-        if self.is_laid_out {
-            return false;
-        }
-        self.is_laid_out = true;
         let free = self.free();
         let mut places = self.all_positions();
         let mut count = 0;
+        self.lay_out_tries.resize(self.model.topology.component_count(), None);
         for &(component, way) in pieces {
             if (self.stop)() {
                 break;
             }
+            if self.lay_out_tries[component] >= Some(way) {
+                continue;
+            }
+            self.lay_out_tries[component] = Some(way);
             let flat = lay_flat(&self.model, component, &self.input_positions);
             let is_flat = flat.is_some();
             let laid = if is_flat || way == LayOut::Flat { flat } else { self.made_anew(component) };
             let is_free = |laid: &Vec<(VertexId, DVec3)>| laid.iter().all(|(vertex, _)| free[vertex.index()]);
             let Some(laid) = laid.filter(is_free) else { continue };
-            laid.into_iter().for_each(|(vertex, place)| places[vertex.index()] = place);
+            for (vertex, place) in laid {
+                places[vertex.index()] = place;
+                self.first_positions[vertex.index()] = place;
+            }
             if !is_flat {
                 self.bend_as(component, &places);
             }
+            self.lay_out_tries[component] = Some(LayOut::Anyhow);
             count += 1;
         }
         self.resolvers.laying_out += count;
         if count > 0 {
+            self.is_laid_out = true;
             self.is_parted = false;
             self.send_home_from(&places);
         }
@@ -226,7 +225,7 @@ impl Untangling {
         if input > WORN { UNSTRAINED } else { UNSTRAINED.max(input) }
     }
 
-    /// Whether a tenth of a piece or more was stretched as no worn garment is: crumpled at random, or exploded. Where it is less,
+    /// Whether more than a tenth of a piece was stretched as no worn garment is: crumpled at random, or exploded. Where it is less,
     /// a place has lost its shape, and the rest of the piece is worth keeping.
     pub(super) fn is_shapeless(&mut self, component: usize) -> bool {
         const SHARE: f64 = 0.1;
@@ -278,9 +277,9 @@ impl Untangling {
     }
 }
 
-/// How a piece may be laid out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum LayOut {
+/// How a piece may be laid out; the second includes the first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum LayOut {
     /// Flat, if it is at rest. Else it would lose a shape that is worth more than what strain is left.
     Flat,
     /// Flat or made anew.

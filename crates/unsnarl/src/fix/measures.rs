@@ -183,7 +183,8 @@ impl Untangling {
             return Advance::LookAgain;
         }
         if self.has_nothing_to_lose(tangle) {
-            if self.lay_out_shapeless(tangle) {
+            let is_all_red = self.is_largely_red(tangle);
+            if self.lay_out_shapeless(tangle) || (is_all_red && self.lay_out_tangled(tangle)) {
                 return Advance::LookAgain;
             }
         } else if self.settings.method == FixMethod::Auto && self.unfold_from_first() {
@@ -194,7 +195,7 @@ impl Untangling {
         match method {
             FixMethod::Off | FixMethod::Esef => Advance::GaveUp,
             FixMethod::Auto | FixMethod::Retreat => {
-                if (is_early && self.retreat()) || self.lay_out_tangled(&self.red_components(tangle)) {
+                if (is_early && self.retreat()) || self.lay_out_tangled(tangle) {
                     Advance::LookAgain
                 } else {
                     Advance::GaveUp
@@ -216,7 +217,8 @@ impl Untangling {
     /// Whether what crosses has no shape that could be kept, and its colours do not tell which side of most of it is wrong:
     /// steps would only move cloth about before it is laid out anyway.
     pub(super) fn is_beyond_recognition(&mut self, tangle: &Tangle) -> bool {
-        !tangle.colours.majority_failures.is_empty() && self.is_largely_red(tangle) && self.has_shapeless(tangle)
+        let is_told = tangle.colours.majority_failures.is_empty();
+        self.folding.turns == 0 && !is_told && self.is_largely_red(tangle) && self.has_shapeless(tangle)
     }
 
     fn has_shapeless(&mut self, tangle: &Tangle) -> bool {

@@ -4,7 +4,7 @@
 //! out of bodies, separates what touches, watches for progress and takes stronger measures where there is none.
 
 use super::account::Account;
-use super::anew::{Calm, Ease, InputStrain, QUIET_STEPS};
+use super::anew::{Calm, Ease, InputStrain, LayOut, QUIET_STEPS};
 use super::folds::Folding;
 use super::home::{Journey, WayHome};
 use super::measures::Order;
@@ -69,6 +69,8 @@ pub struct Untangling {
     pub(super) is_parted: bool,
     /// Whether pieces have been laid flat or made anew.
     pub(super) is_laid_out: bool,
+    /// How laying each piece out was last tried.
+    pub(super) lay_out_tries: Vec<Option<LayOut>>,
     /// The least strained of the clean states so far.
     pub(super) calmest: Option<Calm>,
     /// Where cloth was before anything was done.
@@ -142,6 +144,7 @@ impl Untangling {
             way_home: None,
             is_parted: false,
             is_laid_out: false,
+            lay_out_tries: Vec::new(),
             calmest: None,
             bodies,
             pinched,
@@ -212,7 +215,7 @@ impl Untangling {
     /// As [`Untangling::step`]; `observe` hears of every stage as it ends.
     pub fn step_observed(&mut self, tangle: &Tangle, observe: Observe) {
         let tangle = &*self.without_pinched(tangle);
-        if self.steps == 0 && !self.is_parted {
+        if self.steps == 0 && self.homes.is_empty() {
             self.settle(tangle);
         }
         self.red_history.push(tangle.colours.red_vertices.len());
@@ -343,7 +346,7 @@ impl Untangling {
     ///
     /// Cloth in bodies is moved out first, then pieces that cross each other are put in order and folds with a style are put
     /// right, then what merely touches is moved apart; all are seen by the next look. Where
-    /// nothing crosses cloth relaxes until it is at rest. Cloth beyond recognition is laid out anew at once. Where something else crosses and nothing has become better for
+    /// nothing crosses cloth relaxes until it is at rest. Cloth beyond recognition is laid out at once. Where something else crosses and nothing has become better for
     /// `patience` steps (or not by a tenth, where cloth has no shape to keep; a third of them where most of a sheet is red), or where pulls throw cloth about, folds are unfolded that were torn in vain, or cloth retreats: it is smoothed until nothing crosses, and grows back with contact on. Methods
     /// without history let more cloth move instead, and edge shortening alone gives up.
     pub fn judge(&mut self, tangle: &Tangle) -> Advance {
@@ -430,6 +433,7 @@ impl Untangling {
         self.way_home = None;
         self.is_parted = false;
         self.is_laid_out = false;
+        self.lay_out_tries.clear();
         self.calmest = None;
         self.input_positions.copy_from_slice(&self.state.positions);
         self.input_strain = None;
