@@ -8,9 +8,10 @@ use std::path::Path;
 use thiserror::Error;
 use unsnarl::analysis::{Assembly, PartKind};
 use unsnarl::fix::FoldStyle;
-use unsnarl::model::{Cloth, Model, Rest, RestAngles};
+use unsnarl::model::{Model, RestAngles};
 use unsnarl::samples::{self, Cut, Recipe};
 use unsnarl::scene::garment::{Garment, GarmentDescription};
+use unsnarl::scene::workpiece::{Setup, Workpiece};
 use unsnarl::state::State;
 use unsnarl_geometry::{DVec3, TriMesh, TriangleId};
 use unsnarl_io::cache::{Cache, CacheError};
@@ -198,9 +199,9 @@ fn join(
         (name.clone(), kind, file.mesh.positions.len(), file.mesh.triangles.as_slice())
     });
     let assembly = Assembly::new(parts).map_err(|error| unusable(&error))?;
-    let (mut cloths, mut styles) = (Vec::new(), Vec::new());
+    let mut garments = Vec::new();
     for (index, (file, name)) in files.iter().zip(&names).take(garment_count).enumerate() {
-        let garment = match at_rest.sidecar.as_ref().filter(|_| index == 0) {
+        garments.push(match at_rest.sidecar.as_ref().filter(|_| index == 0) {
             Some(sidecar) => {
                 sidecar.build(Path::new(name), file).map_err(|error| OpenError::Unusable(error.to_string()))
             }
@@ -208,17 +209,14 @@ fn join(
                 let input = garment_file::garment_input(file);
                 Garment::build(&input, &at_rest.description).map_err(|error| unusable(&error))
             }
-        }?;
-        styles.extend(FoldStyle::chart(&garment));
-        let mut cloth = Cloth::new(name.clone(), file.mesh.clone());
-        cloth.rest = Rest::Shapes(garment.rest_shapes);
-        cloth.rest_angles = at_rest.angles.clone();
-        cloth.pins = garment.pins;
-        cloths.push(cloth);
+        }?);
     }
-    let (model, state) = Model::build(&cloths).map_err(|error| unusable(&error))?;
-    let bodies = files.iter().skip(garment_count);
-    let body_positions = bodies.flat_map(|file| file.mesh.positions.iter().copied()).collect();
+    let positions: Vec<DVec3> = files.iter().flat_map(|file| file.mesh.positions.iter().copied()).collect();
+    let rest_angles = at_rest.angles.clone();
+    let setup = Setup { assembly, positions: &positions, garments, rest: Vec::new(), rest_angles };
+    let workpiece = Workpiece::build(setup).map_err(|error| unusable(&error))?;
+    let styles = workpiece.settings().styles;
+    let Workpiece { assembly, model, state, body_positions, .. } = workpiece;
     Ok(Opened { name, files, garment_count, assembly, model, state, styles, body_positions, remarks })
 }
 
@@ -264,6 +262,13 @@ mod tests {
         assert!(count("lapel", FoldStyle::Crease) > 0);
         assert!(count("collar", FoldStyle::FoldOut) > 0);
         assert_eq!(from_sample("closed", None).unwrap().styles.iter().flatten().count(), 0);
+    }
+
+    /// They were dropped once, and the page relaxed a lapel flat.
+    #[test]
+    fn the_creases_of_a_sample_keep_their_angles_at_rest() {
+        let lapel = from_sample("lapel", None).unwrap();
+        assert!(lapel.state.rest_angles.iter().any(|angle| *angle != 0.0));
     }
 
     #[test]

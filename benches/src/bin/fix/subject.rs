@@ -2,12 +2,13 @@
 
 use std::path::Path;
 use unsnarl::analysis::{Assembly, PartKind};
-use unsnarl::fix::{FixSettings, FoldStyle, Patient, SeamPlace};
-use unsnarl::model::{Cloth, Model, Rest, RestAngles};
+use unsnarl::fix::{FixSettings, Patient};
+use unsnarl::model::RestAngles;
 use unsnarl::rest_shape::RestShape;
 use unsnarl::samples::random::Random;
 use unsnarl::samples::{Case, Cut, Family, Recipe};
 use unsnarl::scene::garment::{Garment, GarmentInput, TriangleGroups};
+use unsnarl::scene::workpiece::{Setup, Workpiece};
 use unsnarl_geometry::math::DQuat;
 use unsnarl_geometry::{DVec3, TriMesh};
 use unsnarl_io::garment_file;
@@ -44,7 +45,7 @@ impl Subject {
             Family::Exploded => RestAngles::Flat,
             _ => RestAngles::AsLoaded,
         };
-        let mut subject = Self::of_garment((case.name, &sample.mesh), &garment, angles, &[]);
+        let mut subject = Self::of_garment((case.name, &sample.mesh), garment, angles, &[]);
         subject.settings.layers = layers;
         subject
     }
@@ -62,7 +63,7 @@ impl Subject {
         let bodies: Vec<TriMesh> =
             bodies.iter().map(|body| read(body).map(|file| file.mesh)).collect::<Result<_, String>>()?;
         let name = garment.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-        Ok(Self::of_garment((&name, &file.mesh), &built, RestAngles::AsLoaded, &bodies))
+        Ok(Self::of_garment((&name, &file.mesh), built, RestAngles::AsLoaded, &bodies))
     }
 
     /// The same garment with one place exploded: vertices within six mean edges of a random one are thrown by up to three.
@@ -83,20 +84,10 @@ impl Subject {
 
     fn of_garment(
         (name, mesh): (&str, &TriMesh),
-        garment: &Garment,
+        garment: Garment,
         rest_angles: RestAngles,
         bodies: &[TriMesh],
     ) -> Self {
-        let mut cloth = Cloth::new(name, mesh.clone());
-        cloth.rest = Rest::Shapes(garment.rest_shapes.clone());
-        cloth.rest_angles = rest_angles;
-        cloth.pins = garment.pins.clone();
-        let (model, mut state) = Model::build(&[cloth]).expect("the garment is sound");
-        for crease in &garment.creases {
-            if let Some(hinge) = model.hinge_at(crease.edge) {
-                state.rest_angles[hinge] = crease.rest_angle;
-            }
-        }
         let part = |mesh: &TriMesh, kind| (name.to_owned(), kind, mesh.positions.len(), mesh.triangles.clone());
         let parts: Vec<_> = std::iter::once(part(mesh, PartKind::Cloth))
             .chain(bodies.iter().map(|body| part(body, PartKind::Body)))
@@ -104,14 +95,13 @@ impl Subject {
         let parts =
             parts.iter().map(|(name, kind, count, triangles)| (name.clone(), *kind, *count, triangles.as_slice()));
         let assembly = Assembly::new(parts).expect("the garment is sound");
-        let body_positions: Vec<DVec3> = bodies.iter().flat_map(|body| body.positions.iter().copied()).collect();
-        let settings = FixSettings {
-            styles: FoldStyle::chart(garment),
-            layers: vec![0; mesh.positions.len()],
-            seam_places: SeamPlace::chart(garment),
-            ..FixSettings::default()
-        };
-        Self { patient: Patient { model, state, assembly, body_positions }, settings }
+        let meshes = std::iter::once(mesh).chain(bodies);
+        let positions: Vec<DVec3> = meshes.flat_map(|mesh| mesh.positions.iter().copied()).collect();
+        let garments = vec![garment];
+        let setup = Setup { assembly, positions: &positions, garments, rest: Vec::new(), rest_angles };
+        let workpiece = Workpiece::build(setup).expect("the garment is sound");
+        let settings = FixSettings { layers: vec![0; mesh.positions.len()], ..workpiece.settings() };
+        Self { patient: workpiece.patient(), settings }
     }
 }
 

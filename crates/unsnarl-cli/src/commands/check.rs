@@ -8,8 +8,8 @@ use std::fmt::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
-use unsnarl::analysis::report::{CheckReport, Findings};
-use unsnarl::analysis::{self, Tangle, Verdict};
+use unsnarl::analysis::report::CheckReport;
+use unsnarl::analysis::{self, Examination, SmallestGap, Verdict, Workspace};
 use unsnarl_geometry::intersection::Relation;
 use unsnarl_geometry::{Aabb, DVec3, TriangleId};
 use unsnarl_io::mesh::KeepSource;
@@ -43,26 +43,12 @@ pub struct Flags {
 pub fn run(flags: &Flags, session: &Session) -> Result<ExitCode, Failure> {
     let inputs = Inputs::read(&flags.meshes, &flags.body, &flags.mesh, KeepSource::Forget, session)?;
     let start = Instant::now();
-    let mut workspace = analysis::Workspace::default();
-    let verdict = analysis::verdict(&inputs.assembly, &inputs.positions, &mut workspace);
-    let tangle = if verdict.is_clean() {
-        Tangle::default()
-    } else {
-        analysis::analyze(&inputs.assembly, &inputs.positions, &mut workspace)
-    };
-    let gap = || analysis::smallest_gap(&inputs.assembly, &inputs.positions, &verdict, &mut workspace);
-    let smallest_gap = flags.gap.then(gap).flatten();
-    let seconds = start.elapsed().as_secs_f64();
-
-    let findings = Findings {
-        assembly: &inputs.assembly,
-        positions: &inputs.positions,
-        tangle: &tangle,
-        verdict: &verdict,
-        smallest_gap,
-        seconds,
-    };
-    let report = CheckReport::new(&findings, |triangle| inputs.sheet_name(triangle));
+    let gap = if flags.gap { SmallestGap::Measured } else { SmallestGap::LeftOut };
+    let name_of = |triangle| inputs.sheet_name(triangle);
+    let workspace = &mut Workspace::default();
+    let Examination { verdict, tangle, mut report } =
+        analysis::examine(&inputs.assembly, &inputs.positions, gap, name_of, workspace);
+    report.seconds = start.elapsed().as_secs_f64();
     if let Some(path) = &flags.picture {
         let picture = drawing::check_picture(&inputs, &tangle, &verdict);
         unsnarl_io::write_atomically(path, &picture.encode_png()).map_err(Failure::input)?;

@@ -1,7 +1,6 @@
 //! `unsnarl fix`: untangle one garment, or several together, and prove it.
 
 use crate::drawing;
-use crate::fold_styles::{self, StyleWish};
 use crate::inputs::{Inputs, MeshFlags};
 use crate::session::{Failure, Session};
 use clap::Args;
@@ -9,15 +8,14 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
-use unsnarl::analysis::report::{CheckReport, Findings};
-use unsnarl::analysis::{self, Tangle, Verdict};
-use unsnarl::fix::report::{Displacement, FixReport, Spread, pinched_places};
-use unsnarl::fix::{self, Continue, FixSettings, Outcome, Patient, Progress, SeamPlace};
-use unsnarl::model::{Cloth, Model, Rest, RestAngles};
-use unsnarl::rest_shape::RestShape;
-use unsnarl::scene::garment::Garment;
+use unsnarl::analysis::report::CheckReport;
+use unsnarl::analysis::{self, Examination, SmallestGap, Workspace};
+use unsnarl::fix::report::FixReport;
+use unsnarl::fix::{self, Continue, FixSettings, Outcome, Patient, Progress};
+use unsnarl::model::RestAngles;
+use unsnarl::scene::workpiece::{RestWish, Setup, StyleWish, Workpiece, WorkpieceError};
 use unsnarl::untangle::Method;
-use unsnarl_geometry::{DVec3, VertexId};
+use unsnarl_geometry::DVec3;
 use unsnarl_io::mesh::{self, Format, KeepSource, MeshFile, ReadOptions};
 
 /// Untangle garments and certify the result.
@@ -69,72 +67,32 @@ pub fn run(flags: &Flags, session: &Session) -> Result<ExitCode, Failure> {
     let inputs = Inputs::read(&flags.meshes, &flags.body, &flags.mesh, KeepSource::ForWriting, session)?;
     let targets = targets(flags)?;
     let start = Instant::now();
-    let mut workspace = analysis::Workspace::default();
-    let verdict = analysis::verdict(&inputs.assembly, &inputs.positions, &mut workspace);
-    let tangle = analysis::analyze(&inputs.assembly, &inputs.positions, &mut workspace);
-    let before = report(&inputs, &inputs.positions, &tangle, &verdict, start);
+    let mut workspace = Workspace::default();
+    let before = examine(&inputs, &inputs.positions, start, &mut workspace);
 
-    let garments = inputs.garments()?;
-    let rest_mesh = rest_mesh(flags)?;
-    let (model, state) = build_model(flags, &inputs, &garments, rest_mesh.as_ref())?;
-    let rest_pose = rest_mesh.map(|rest| rest_pose(&rest, &inputs)).unwrap_or_default();
+    let workpiece = workpiece(flags, &inputs)?;
+    let wrong = |error: WorkpieceError| Failure::usage(format!("--{error}"));
     let settings = FixSettings {
         method: flags.method,
-        styles: fold_styles::styles(&flags.style, (&inputs, &garments), &before, &tangle)?,
-        layers: layers(flags, &inputs, &garments)?,
-        rest_pose,
-        seam_places: garments.iter().flat_map(SeamPlace::chart).collect(),
-        ..FixSettings::default()
+        styles: workpiece.styles(&flags.style, &before).map_err(wrong)?,
+        layers: workpiece.layers(&flags.layers).map_err(wrong)?,
+        ..workpiece.settings()
     };
-    let cloth_count = model.topology.vertex_count();
-    let stretch_before = Spread::of_stretch(&model, &inputs.positions[..cloth_count]);
-    let patient = Patient {
-        model: model.clone(),
-        state,
-        assembly: inputs.assembly.clone(),
-        body_positions: inputs.positions[cloth_count..].to_vec(),
-    };
-    let outcome = if verdict.is_clean() {
-        Outcome::untouched(inputs.positions[..cloth_count].to_vec())
-    } else {
-        untangle(flags, &inputs, patient, &settings, (start, session))?
-    };
+    let outcome = untangle(flags, &inputs, workpiece.patient(), &settings, (start, session))?;
 
     let fixed = stored(&inputs, &outcome.positions, &targets);
-    let all: Vec<DVec3> = fixed
-        .iter()
-        .flat_map(|file| file.mesh.positions.iter())
-        .chain(&inputs.positions[cloth_count..])
-        .copied()
-        .collect();
-    let verdict_after = analysis::verdict(&inputs.assembly, &all, &mut workspace);
-    let tangle_after = analysis::analyze(&inputs.assembly, &all, &mut workspace);
-    let after = report(&inputs, &all, &tangle_after, &verdict_after, start);
-    let (moved_vertices, displacement) = Displacement::between(&inputs.positions[..cloth_count], &all[..cloth_count]);
-    let (pinched, pairs_not_pinched) = pinched_places(&inputs.assembly, &all, &verdict_after, &outcome.pinched);
-    let report = FixReport {
-        schema: "unsnarl.fix/1",
-        clean: after.clean,
-        before,
-        after,
-        steps: outcome.steps,
-        seconds: start.elapsed().as_secs_f64(),
-        moved_vertices,
-        cloth_vertices: cloth_count,
-        displacement,
-        stretch: Spread::of_stretch(&model, &all[..cloth_count]),
-        stretch_before,
-        resolvers: outcome.resolvers,
-        assumptions: outcome.assumptions,
-        pulls: outcome.pulls,
-        pinched,
-        pairs_not_pinched,
-    };
+    let cloth: Vec<DVec3> = fixed.iter().flat_map(|file| file.mesh.positions.iter().copied()).collect();
+    let all = workpiece.with_bodies(&cloth);
+    let after = examine(&inputs, &all, start, &mut workspace);
+    let before_drawn = flags.picture.as_ref().map(|path| (path, before.clone()));
+    let mut report = workpiece.report(before, &after, &outcome, &all);
+    report.seconds = start.elapsed().as_secs_f64();
     if is_written(&report, flags) {
         write_all(flags, &targets, &fixed)?;
     }
-    if let Some(path) = &flags.picture {
-        let picture = drawing::before_and_after(&inputs, (&tangle, &verdict), &all, (&tangle_after, &verdict_after));
+    if let Some((path, before)) = before_drawn {
+        let was = (&before.tangle, &before.verdict);
+        let picture = drawing::before_and_after(&inputs, was, &all, (&after.tangle, &after.verdict));
         unsnarl_io::write_atomically(path, &picture.encode_png()).map_err(Failure::input)?;
     }
     session.say(text(&report, flags).trim_end());
@@ -142,21 +100,37 @@ pub fn run(flags: &Flags, session: &Session) -> Result<ExitCode, Failure> {
     Ok(ExitCode::from(u8::from(!report.clean)))
 }
 
-/// The layer of every vertex of cloth.
-fn layers(flags: &Flags, inputs: &Inputs, garments: &[Garment]) -> Result<Vec<i32>, Failure> {
-    if !flags.layers.is_empty() && flags.layers.len() != inputs.garment_count {
-        return Err(Failure::usage(format!(
-            "--layers: {} numbers for {} garments; give one for each",
-            flags.layers.len(),
-            inputs.garment_count
-        )));
+fn examine(inputs: &Inputs, positions: &[DVec3], start: Instant, workspace: &mut Workspace) -> Examination {
+    let name_of = |triangle| inputs.sheet_name(triangle);
+    let mut found = analysis::examine(&inputs.assembly, positions, SmallestGap::Measured, name_of, workspace);
+    found.report.seconds = start.elapsed().as_secs_f64();
+    found
+}
+
+/// Garments and bodies with rest shapes as the flags ask for them.
+fn workpiece(flags: &Flags, inputs: &Inputs) -> Result<Workpiece, Failure> {
+    let rest_mesh = rest_mesh(flags)?;
+    let mut rest = Vec::new();
+    for (file, part) in inputs.files.iter().zip(inputs.assembly.parts()).take(inputs.garment_count) {
+        rest.push(match (&rest_mesh, flags.rest.as_str(), &file.uv) {
+            (Some(rest), ..) => RestWish::Mesh(&rest.mesh),
+            (None, "input", _) => RestWish::AsLoaded,
+            (None, "uv", Some(uv)) => RestWish::Panels(uv),
+            (None, "uv", None) => return Err(Failure::usage(format!("{}: --rest uv, but it has no uv", part.name))),
+            (None, ..) => RestWish::Garment,
+        });
     }
-    let mut layers = Vec::new();
-    for (index, part) in inputs.assembly.parts().iter().enumerate().take(inputs.garment_count) {
-        let layer = flags.layers.get(index).copied().unwrap_or(garments[index].layer);
-        layers.resize(part.vertices.end, layer);
-    }
-    Ok(layers)
+    let setup = Setup {
+        assembly: inputs.assembly.clone(),
+        positions: &inputs.positions,
+        garments: inputs.garments()?,
+        rest,
+        rest_angles: RestAngles::AsLoaded,
+    };
+    Workpiece::build(setup).map_err(|error| match error {
+        WorkpieceError::RestTriangles { .. } => Failure::input(format!("{}: {error}", flags.rest)),
+        error => Failure::input(error),
+    })
 }
 
 /// The file to write for every garment.
@@ -192,67 +166,6 @@ fn rest_mesh(flags: &Flags) -> Result<Option<MeshFile>, Failure> {
             mesh::read(Path::new(path), &options).map(Some).map_err(Failure::input)
         }
     }
-}
-
-/// Where all cloth is in its rest mesh. That has the same triangles, but may have other vertices behind those.
-fn rest_pose(rest: &MeshFile, inputs: &Inputs) -> Vec<DVec3> {
-    let places = |file: &MeshFile| {
-        let mut places = rest.mesh.positions.clone();
-        places.resize(file.mesh.positions.len(), DVec3::ZERO);
-        places
-    };
-    inputs.files.iter().take(inputs.garment_count).flat_map(places).collect()
-}
-
-/// Cloth with its rest shapes, as the flags ask for them.
-fn build_model(
-    flags: &Flags,
-    inputs: &Inputs,
-    garments: &[Garment],
-    rest_mesh: Option<&MeshFile>,
-) -> Result<(Model, unsnarl::state::State), Failure> {
-    let mut cloths = Vec::new();
-    let mut creases: Vec<([VertexId; 2], f64)> = Vec::new();
-    for (index, file) in inputs.files.iter().enumerate().take(inputs.garment_count) {
-        let part = &inputs.assembly.parts()[index];
-        let garment = &garments[index];
-        let mut cloth = Cloth::new(part.name.clone(), file.mesh.clone());
-        cloth.rest_angles = RestAngles::AsLoaded;
-        let in_model = |vertex: VertexId| VertexId::new(vertex.index() + part.vertices.start);
-        creases.extend(
-            garment.creases.iter().map(|crease| (garment.topology.edge(crease.edge).map(in_model), crease.rest_angle)),
-        );
-        cloth.pins = garment.pins.clone();
-        cloth.rest = match (rest_mesh, flags.rest.as_str()) {
-            (Some(rest), path) => rest_of_mesh(rest, file, path)?,
-            (None, "input") => Rest::AsLoaded,
-            (None, "uv") => match &file.uv {
-                Some(uv) => Rest::Panels(uv.clone()),
-                None => return Err(Failure::usage(format!("{}: --rest uv, but it has no uv", part.name))),
-            },
-            (None, _) => Rest::Shapes(garment.rest_shapes.clone()),
-        };
-        cloths.push(cloth);
-    }
-    let (model, mut state) = Model::build(&cloths).map_err(Failure::input)?;
-    for ([a, b], rest_angle) in creases {
-        if let Some(hinge) = model.topology.find_edge(a, b).and_then(|edge| model.hinge_at(edge)) {
-            state.rest_angles[hinge] = rest_angle;
-        }
-    }
-    Ok((model, state))
-}
-
-fn rest_of_mesh(rest: &MeshFile, file: &MeshFile, path: &str) -> Result<Rest, Failure> {
-    if rest.mesh.triangles != file.mesh.triangles {
-        return Err(Failure::input(format!(
-            "{path}: its {} triangles are not those of the garment ({}); a rest mesh has the same triangles",
-            rest.mesh.triangles.len(),
-            file.mesh.triangles.len()
-        )));
-    }
-    let shape = |corners: &[u32; 3]| RestShape::from_world(corners.map(|corner| rest.mesh.positions[corner as usize]));
-    Ok(Rest::Shapes(rest.mesh.triangles.iter().map(shape).collect()))
 }
 
 fn untangle(
@@ -327,19 +240,6 @@ fn write_all(flags: &Flags, targets: &[PathBuf], files: &[MeshFile]) -> Result<(
         mesh::write(target, file).map_err(Failure::input)?;
     }
     Ok(())
-}
-
-fn report(inputs: &Inputs, positions: &[DVec3], tangle: &Tangle, verdict: &Verdict, start: Instant) -> CheckReport {
-    let mut workspace = analysis::Workspace::default();
-    let findings = Findings {
-        assembly: &inputs.assembly,
-        positions,
-        tangle,
-        verdict,
-        smallest_gap: analysis::smallest_gap(&inputs.assembly, positions, verdict, &mut workspace),
-        seconds: start.elapsed().as_secs_f64(),
-    };
-    CheckReport::new(&findings, |triangle| inputs.sheet_name(triangle))
 }
 
 /// What is clean is written, and so is what could not be cleaner because bodies pinch it.

@@ -12,6 +12,7 @@
 pub mod assembly;
 pub mod colour;
 pub mod contour;
+mod examine;
 mod flood;
 pub mod inside;
 pub mod kind;
@@ -22,6 +23,7 @@ pub mod verdict;
 pub use assembly::{Assembly, Part, PartKind};
 pub use colour::{Colours, GiaColour, GiaRegion};
 pub use contour::{Contour, ContourEnd, ContourPoint, Trace};
+pub use examine::{Examination, SmallestGap, examine};
 pub use kind::ContourKind;
 pub use verdict::{Verdict, smallest_gap, verdict};
 

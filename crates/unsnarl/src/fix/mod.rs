@@ -34,7 +34,7 @@ pub use settings::FixSettings;
 pub use untangling::Untangling;
 pub use watch::{Advance, Best, Watch};
 
-use crate::analysis::{Assembly, Tangle, Verdict};
+use crate::analysis::{self, Assembly, Tangle, Verdict};
 use crate::model::Model;
 use crate::state::State;
 use std::sync::Arc;
@@ -173,6 +173,9 @@ pub fn untangle_unless(
     stop: Stop,
     observe: &mut dyn FnMut(&Progress) -> Continue,
 ) -> Outcome {
+    if is_clean(&patient) {
+        return Outcome::untouched(patient.state.positions);
+    }
     let mut untangling = Untangling::new(patient, settings.clone());
     untangling.stop = stop;
     untangling.separate_touching();
@@ -196,4 +199,10 @@ pub fn untangle_unless(
         }
     }
     untangling.finish()
+}
+
+/// Whether there is nothing to do.
+fn is_clean(patient: &Patient) -> bool {
+    let positions: Vec<DVec3> = patient.state.positions.iter().chain(&patient.body_positions).copied().collect();
+    analysis::verdict(&patient.assembly, &positions, &mut analysis::Workspace::default()).is_clean()
 }

@@ -5,3 +5,4 @@ pub mod fabric;
 pub mod garment;
 pub mod pattern;
 pub mod sheet;
+pub mod workpiece;

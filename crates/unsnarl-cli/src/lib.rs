@@ -1,0 +1,73 @@
+//! The command `unsnarl`: thin. It converts and calls; every subcommand is one file of `commands`.
+//!
+//! A library so that the Python package carries the very same command; [`run`] is all that it is for.
+
+mod commands;
+mod drawing;
+mod inputs;
+mod session;
+
+use clap::{Parser, Subcommand};
+use session::{Failure, Session};
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+/// Untangles cloth and keeps it untangled.
+#[derive(Parser)]
+#[command(
+    name = "unsnarl",
+    version,
+    about,
+    after_help = "Example:\n  unsnarl check samples/hanky_bli.obj --picture out.png"
+)]
+struct Cli {
+    #[command(flatten)]
+    session: session::Flags,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Check(commands::check::Flags),
+    Fix(commands::fix::Flags),
+    Levelset(commands::levelset::Flags),
+    Make(commands::make::Flags),
+    Sim(commands::sim::Flags),
+    Export(commands::export::Flags),
+    Studio(commands::studio::Flags),
+}
+
+/// Runs the command with its arguments, the name of the program first.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let cli = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(error) => {
+            let _ = error.print();
+            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+        }
+    };
+    let session = match Session::start(cli.session) {
+        Ok(session) => session,
+        Err(failure) => return failure.exit(),
+    };
+    let outcome: Result<ExitCode, Failure> = match &cli.command {
+        // It waits for requests, and would take a thread from those who answer them.
+        Command::Studio(flags) => commands::studio::run(flags, &session),
+        // On a thread of the pool: from outside, every loop in parallel would begin and end with a change of threads.
+        command => rayon::scope(|_| dispatch(command, &session)),
+    };
+    outcome.unwrap_or_else(Failure::exit)
+}
+
+fn dispatch(command: &Command, session: &Session) -> Result<ExitCode, Failure> {
+    match command {
+        Command::Check(flags) => commands::check::run(flags, session),
+        Command::Fix(flags) => commands::fix::run(flags, session),
+        Command::Levelset(flags) => commands::levelset::run(flags, session),
+        Command::Make(flags) => commands::make::run(flags, session),
+        Command::Sim(flags) => commands::sim::run(flags, session),
+        Command::Export(flags) => commands::export::run(flags, session),
+        Command::Studio(flags) => commands::studio::run(flags, session),
+    }
+}
