@@ -8,6 +8,7 @@ pub mod mesh;
 pub mod pattern_file;
 pub mod picture;
 pub mod scene_file;
+pub mod tet_file;
 
 use std::io::Write;
 use std::path::Path;

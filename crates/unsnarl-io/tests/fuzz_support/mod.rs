@@ -12,16 +12,29 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use unsnarl_geometry::{DVec3, Topology};
 use unsnarl_io::mesh::{self, Character, Format, KeepSource, MeshFile, ReadOptions, Severity, StlEncoding, Weld};
+use unsnarl_io::tet_file::{self, MshVersion, TetFormat};
+use unsnarl_volume::tet_mesh::measure;
 
-/// What is fuzzed: the mesh readers.
-pub const READERS: &[(&str, Format)] = &[
-    ("obj", Format::Obj),
-    ("ply", Format::Ply),
-    ("stl", Format::Stl(StlEncoding::Binary)),
-    ("off", Format::Off),
-    ("gltf", Format::Gltf),
-    ("glb", Format::Glb),
-    ("usda", Format::Usda),
+/// A reader to fuzz.
+#[derive(Clone, Copy)]
+pub enum Reader {
+    Mesh(Format),
+    Tet(TetFormat),
+}
+
+/// What is fuzzed: the mesh readers and those of tetrahedral meshes.
+pub const READERS: &[(&str, Reader)] = &[
+    ("obj", Reader::Mesh(Format::Obj)),
+    ("ply", Reader::Mesh(Format::Ply)),
+    ("stl", Reader::Mesh(Format::Stl(StlEncoding::Binary))),
+    ("off", Reader::Mesh(Format::Off)),
+    ("gltf", Reader::Mesh(Format::Gltf)),
+    ("glb", Reader::Mesh(Format::Glb)),
+    ("usda", Reader::Mesh(Format::Usda)),
+    ("msh", Reader::Tet(TetFormat::Msh)),
+    ("vtk", Reader::Tet(TetFormat::Vtk)),
+    ("node", Reader::Tet(TetFormat::NodeEle)),
+    ("mesh", Reader::Tet(TetFormat::Medit)),
 ];
 
 /// A small, fast generator of random numbers (splitmix64).
@@ -112,6 +125,14 @@ const WORDS: &[&str] = &[
     "!invert!",
     "None",
     "interpolation = \"vertex\"",
+    "$Nodes\n",
+    "$EndElements\n",
+    "4.1 1 8",
+    "CELLS 4000000000 4000000000\n",
+    "BINARY",
+    "OFFSETS vtktypeint64\n",
+    "Tetrahedra\n",
+    "\n%\n",
 ];
 
 /// Damages a file in one to eight ways.
@@ -173,7 +194,7 @@ pub struct Tally {
 }
 
 /// Feeds damaged files to one reader until the count or the time is up.
-pub fn run(format: Format, corpus: &[Vec<u8>], seed: u64, count: u64, time: Duration) -> Tally {
+pub fn run(reader: Reader, corpus: &[Vec<u8>], seed: u64, count: u64, time: Duration) -> Tally {
     let mut random = Random(seed);
     let mut pool = corpus.to_vec();
     let mut seen = HashSet::new();
@@ -186,13 +207,13 @@ pub fn run(format: Format, corpus: &[Vec<u8>], seed: u64, count: u64, time: Dura
         let bytes = damaged(base, &pool, &mut random);
         let thorough = random.below(4) == 0;
         let before = Instant::now();
-        let outcome = catch_unwind(AssertUnwindSafe(|| examine(format, &bytes, thorough)));
+        let outcome = catch_unwind(AssertUnwindSafe(|| examine(reader, &bytes, thorough)));
         let mut taken = before.elapsed();
         // On a busy machine an input may only have waited; the quickest of three says how slow it is.
         for _ in 0..2 {
             if taken > tally.slowest && outcome.is_ok() {
                 let before = Instant::now();
-                let _ = examine(format, &bytes, thorough);
+                let _ = examine(reader, &bytes, thorough);
                 taken = taken.min(before.elapsed());
             }
         }
@@ -224,7 +245,56 @@ pub fn run(format: Format, corpus: &[Vec<u8>], seed: u64, count: u64, time: Dura
 }
 
 /// Reads a file and checks what comes out. The answer in words, with its numbers left out; or the promise that broke.
-fn examine(format: Format, bytes: &[u8], thorough: bool) -> Result<String, String> {
+fn examine(reader: Reader, bytes: &[u8], thorough: bool) -> Result<String, String> {
+    match reader {
+        Reader::Mesh(format) => examine_mesh(format, bytes, thorough),
+        Reader::Tet(format) => examine_tets(format, bytes, thorough),
+    }
+}
+
+fn examine_tets(format: TetFormat, bytes: &[u8], thorough: bool) -> Result<String, String> {
+    let path = Path::new(match format {
+        TetFormat::Msh => "x.msh",
+        TetFormat::Vtk => "x.vtk",
+        TetFormat::NodeEle => "x.node",
+        TetFormat::Medit => "x.mesh",
+    });
+    let file = match tet_file::read_bytes(format, bytes, path) {
+        Err(error) => return words_of(&error.to_string()),
+        Ok(file) => file,
+    };
+    let sizes = [file.mesh.positions.len(), file.mesh.tets.len(), file.left_out].map(usize::ilog2_or_zero);
+    if file.mesh.tets.iter().flatten().any(|&node| node as usize >= file.mesh.positions.len()) {
+        return Err("a tetrahedron names a node that is not there".into());
+    }
+    if thorough {
+        measure::measure(&file.mesh);
+        let mut written = Vec::new();
+        for (_, part) in tet_file::encode(path, &file.mesh, MshVersion::V4).map_err(|error| error.to_string())? {
+            // Of the files of TetGen the faces are not read.
+            if !part.starts_with(b"# boundary") {
+                written.extend(part);
+                written.extend(b"%\n");
+            }
+        }
+        written.truncate(written.len() - 2);
+        let again = tet_file::read_bytes(format, &written, path).map_err(|error| format!("written: {error}"))?;
+        if again.mesh.tets != file.mesh.tets || again.mesh.positions != file.mesh.positions {
+            return Err("the mesh reads back differently".into());
+        }
+    }
+    Ok(format!("mesh {sizes:?} {}", file.kind.split(',').next().unwrap_or_default()))
+}
+
+/// The words of a message, if it is one line.
+fn words_of(text: &str) -> Result<String, String> {
+    if text.contains(['\n', '\r']) {
+        return Err(format!("the message has two lines: {text}"));
+    }
+    Ok(without_quotes(text).filter(|letter| letter.is_ascii_alphabetic() || *letter == ' ').collect())
+}
+
+fn examine_mesh(format: Format, bytes: &[u8], thorough: bool) -> Result<String, String> {
     let options = ReadOptions { weld: Weld::Never, ..ReadOptions::default() };
     if matches!(format, Format::Gltf | Format::Glb)
         && let Ok(character) = Character::from_bytes(format, "x", bytes, &options)
@@ -232,13 +302,7 @@ fn examine(format: Format, bytes: &[u8], thorough: bool) -> Result<String, Strin
         character.clips.iter().take(2).for_each(|clip| drop(character.positions_at(clip, 0.4)));
     }
     match mesh::read_bytes(format, "x", bytes.to_vec(), &options) {
-        Err(error) => {
-            let text = error.to_string();
-            if text.contains(['\n', '\r']) {
-                return Err(format!("the message has two lines: {text}"));
-            }
-            Ok(without_quotes(&text).filter(|letter| letter.is_ascii_alphabetic() || *letter == ' ').collect())
-        }
+        Err(error) => words_of(&error.to_string()),
         Ok(file) => {
             if thorough {
                 check_mesh(format, bytes, &file)?;
