@@ -76,7 +76,7 @@ fn files_of_other_programs_are_read() {
 }
 
 fn message(format: TetFormat, text: &str) -> String {
-    let error = tet_file::read_bytes(format, text.as_bytes(), Path::new("x")).unwrap_err().to_string();
+    let error = tet_file::read_bytes(format, text.as_bytes(), Path::new("x")).expect_err("damage").to_string();
     assert!(!error.contains('\n'), "{error}");
     error
 }

@@ -1,6 +1,8 @@
 //! Tetrahedral meshes of a body: lattice, refinement, choice of elements, compression to the surface.
 //! (Bridson 2003, chapter 5)
 
+pub mod measure;
+
 use rayon::prelude::*;
 use unsnarl_geometry::DVec3;
 
