@@ -18,6 +18,7 @@ import pymeshlab
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT.parent / "shared" / "data"
+ASSETS = ROOT / "assets"
 OURS = ROOT / "target" / "release" / "check"
 COMMAND = ROOT / "target" / "release" / "unsnarl"
 THREADS = 2
@@ -206,7 +207,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
         for name, expected in REAL:
-            path = DATA / name
+            bundled = [ASSETS / name, (ASSETS / name).with_suffix(".ply")]
+            path = next((path for path in bundled if path.exists()), DATA / name)
             if not path.exists():
                 print(f"{name:<52} not here: skipped")
                 continue

@@ -32,7 +32,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests/python/support"))
 from obj_file import read_obj  # noqa: E402
 
-DATA = ROOT.parent / "shared" / "data"
+DATA = ROOT / "assets"
 UNSNARL = ROOT / "target" / "release" / "unsnarl"
 SUITS = ["female_casualsuit01", "female_sportsuit01", "male_casualsuit02", "male_casualsuit04", "male_casualsuit05"]
 # Runs of less processor time, in seconds, are repeated.

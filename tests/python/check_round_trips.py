@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 """Mesh files written by Unsnarl, opened by independent readers, and files of independent writers, read by Unsnarl.
 
-Usage: check_round_trips.py [CONVERT [DATA]]
+Usage: check_round_trips.py [CONVERT]
 
-CONVERT is the built example `convert` of unsnarl-io (built if not given); DATA is a folder with real meshes (the shared
-data beside the project, if not given and there). Needs the packages of requirements.txt. Prints every check that fails
+CONVERT is the built example `convert` of unsnarl-io (built if not given). Needs the packages of requirements.txt. Prints every check that fails
 and the counts; exit status 1 when one fails.
 """
 
@@ -256,10 +255,10 @@ def built_convert():
 
 def main():
     tool = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else built_convert()).resolve()
-    data = pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else PROJECT.parent / "shared/data"
+    data = PROJECT / "assets"
     real = ["diffcloth_mit/tshirt1900.obj", "diffcloth_mit/dress-v5k-f10k.obj", "makehuman_cc0/body/female1605.obj"]
     sources = [PROJECT / "crates/unsnarl-io/tests/corpus/strip.obj"]
-    sources += [data / path for path in real if (data / path).exists()]
+    sources += [data / path for path in real]
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         for source in sources:

@@ -15,7 +15,7 @@ import numpy
 from support.cache_file import read
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PATTERNS = ROOT / "../shared/data/garment_patterns_mit"
+PATTERNS = ROOT / "assets/garment_patterns_mit"
 SCENE = """
 [scene]
 frames = 14
@@ -64,9 +64,6 @@ def main():
         print(f"largest seam gap of the skirt: {1e3 * gaps[0]:.0f}, {1e3 * gaps[1]:.0f} and {1e3 * gaps[2]:.1f} mm")
         if not (abs(gaps[0] - 0.32) < 1e-9 and 0.1 < gaps[1] < 0.2 and gaps[2] < 0.003):
             sys.exit(f"seam gaps {gaps}; expected 0.32, about 0.14 and below 0.003")
-        if not PATTERNS.is_dir():
-            print("skipped the real patterns: no shared data")
-            return
         for pattern in sorted(PATTERNS.glob("*.json")):
             sew(unsnarl, folder, pattern)
 

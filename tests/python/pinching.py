@@ -76,9 +76,6 @@ def main():
     flags.add_argument("--only")
     flags.add_argument("--keep", help="folder for the caches and pictures")
     flags = flags.parse_args()
-    if not (ROOT / "../shared/data").exists():
-        print("skipped, no shared data")
-        return
     kept = True
     with tempfile.TemporaryDirectory() as folder:
         clean = shirt(flags.unsnarl, "tortured_shirt", folder)

@@ -62,9 +62,6 @@ def main():
         if flags.only and flags.only != scene:
             continue
         path = ROOT / "scenes" / f"{scene}.toml"
-        if "shared/data" in path.read_text() and not (ROOT / "../shared/data").exists():
-            print(f"{scene}: skipped, no shared data")
-            continue
         with tempfile.TemporaryDirectory() as folder:
             cache = pathlib.Path(flags.keep or folder) / scene
             command = [flags.unsnarl, "sim", str(path), "-o", str(cache), "--json", "-", "-q"]

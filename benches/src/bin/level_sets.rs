@@ -15,7 +15,7 @@ use unsnarl_volume::level_set::{Beyond, MeshSettings, Stroke, Tool};
 
 const USAGE: &str = "usage: level_sets [build] [growth] [stroke]   (all of them by default)";
 const BODIES: [(&str, &str); 3] = [
-    ("bunny", "quartet_isc/bunny_watertight.obj"),
+    ("bunny", "quartet_isc/bunny_watertight.ply"),
     ("femur", "cgal_cc0/femur.off"),
     ("body", "character_cc0/body_rest.obj"),
 ];
@@ -50,10 +50,12 @@ fn main() {
     }
 }
 
-/// A shared body, rounded to `f32` as the peer holds it; ends the bench with one line if the data is not there.
+/// A body, rounded to `f32` as the peer holds it; ends the bench with one line if the data is not there.
 fn load(name: &str) -> TriMesh {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data").join(name);
-    let read = unsnarl_io::mesh::read(&path, &unsnarl_io::mesh::ReadOptions::default());
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let places = [root.join("assets").join(name), root.join("../shared/data").join(name)];
+    let path = places.iter().find(|path| path.exists()).unwrap_or(&places[0]);
+    let read = unsnarl_io::mesh::read(path, &unsnarl_io::mesh::ReadOptions::default());
     match read {
         Ok(file) => {
             let mut mesh = file.mesh;

@@ -1,6 +1,6 @@
 //! What global intersection analysis and flypapering cost: the frame time of an 18,000-vertex garment with both and with neither.
 //!
-//! `cargo run --release -p unsnarl-benches --bin pinching -- [FRAMES]`, from the root of the project, needs `../shared/data`. A curtain of
+//! `cargo run --release -p unsnarl-benches --bin pinching -- [FRAMES]`, from the root of the project. A curtain of
 //! 18,225 vertices hangs between two boxes that close through each other and pinch hundreds of its vertices, beside a character whose limbs
 //! cross its own body, so that there is a large mesh to analyse and to search as well. Both simulations are one thread's and take turns
 //! frame by frame. Without flypapering contact fights with the boxes, so the ratio alone would flatter: the time of analysis and of the
@@ -42,7 +42,7 @@ keys = [{ time = 0, position = [0, 0.6, 0.11] }, { time = 0.12, position = [0, 0
 
 [[body]]
 name = "character"
-mesh = "../shared/data/character_cc0/body.glb"
+mesh = "assets/character_cc0/body.glb"
 position = [2.0, 0.0, 0.0]
 clip = "sit01"
 clip-start = 0.8

@@ -2,8 +2,8 @@
 
 use crate::inputs::Inputs;
 use unsnarl::analysis::{ContourKind, Tangle, Trace, Verdict};
-use unsnarl_geometry::{Aabb, DVec2, DVec3, TriangleId};
-use unsnarl_io::picture::{Colour, MeshStyle, Paint, PanelView, Picture, View, Visibility, Wireframe};
+use unsnarl_geometry::{DVec2, DVec3, TriangleId};
+use unsnarl_io::picture::{Colour, Frame, MeshStyle, Paint, PanelView, Picture, View, Visibility, Wireframe};
 
 const WIDTH: usize = 1280;
 const HEIGHT: usize = 800;
@@ -15,14 +15,16 @@ fn kind_colour(kind: ContourKind) -> Colour {
 
 /// The meshes from two sides, triangles that meet tinted, contours drawn through everything.
 pub fn check_picture(inputs: &Inputs, tangle: &Tangle, verdict: &Verdict) -> Picture {
+    let frame = frame(inputs, &inputs.positions, verdict);
     let mut picture = Picture::new(WIDTH, HEIGHT);
     picture.title(&format!(
-        "{}: {} triangle pairs meet",
+        "{}: {} triangle pairs meet{}",
         inputs.assembly.parts().iter().map(|part| part.name.as_str()).collect::<Vec<_>>().join(" + "),
-        verdict.pairs.len()
+        verdict.pairs.len(),
+        frame.remark()
     ));
     legend(&mut picture, tangle);
-    let bounds = Aabb::of_points(inputs.positions.iter().copied());
+    let bounds = frame.bounds;
     let front = View::best_direction(bounds);
     let area = picture.area();
     for (column, toward) in [front, back_of(front)].into_iter().enumerate() {
@@ -39,10 +41,12 @@ pub fn before_and_after(
     positions: &[DVec3],
     after: (&Tangle, &Verdict),
 ) -> Picture {
+    let frame = frame(inputs, positions, after.1).with(frame(inputs, &inputs.positions, before.1));
     let mut picture = Picture::new(WIDTH, HEIGHT);
-    picture.title(&format!("before: {} pairs meet; after: {}", before.1.pairs.len(), after.1.pairs.len()));
+    let counts = [before.1.pairs.len(), after.1.pairs.len()];
+    picture.title(&format!("before: {} pairs meet; after: {}{}", counts[0], counts[1], frame.remark()));
     legend(&mut picture, before.0);
-    let bounds = Aabb::of_points(inputs.positions.iter().chain(positions).copied());
+    let bounds = frame.bounds;
     let toward = View::best_direction(bounds);
     let area = picture.area();
     let columns = [(&inputs.positions[..], before), (positions, after)];
@@ -51,6 +55,24 @@ pub fn before_and_after(
         draw_scene(&mut picture, &view, inputs, positions, tangle, verdict);
     }
     picture
+}
+
+/// What the picture is about: the pieces that meet something, with what is around them, or the largest.
+fn frame(inputs: &Inputs, positions: &[DVec3], verdict: &Verdict) -> Frame {
+    let meets = meets(inputs, verdict);
+    let triangles: Vec<[u32; 3]> =
+        inputs.assembly.topology().triangles().iter().map(|corners| corners.map(|corner| corner.0)).collect();
+    Frame::of_mesh(positions, &triangles, |triangle| meets[triangle])
+}
+
+/// Which triangles meet another.
+fn meets(inputs: &Inputs, verdict: &Verdict) -> Vec<bool> {
+    let mut meets = vec![false; inputs.assembly.topology().triangle_count()];
+    for pair in &verdict.pairs {
+        meets[pair.first.index()] = true;
+        meets[pair.second.index()] = true;
+    }
+    meets
 }
 
 fn draw_scene(
@@ -87,11 +109,7 @@ fn legend(picture: &mut Picture, tangle: &Tangle) {
 }
 
 fn draw_meshes(picture: &mut Picture, view: &View, inputs: &Inputs, positions: &[DVec3], verdict: &Verdict) {
-    let mut meets = vec![false; inputs.assembly.topology().triangle_count()];
-    for pair in &verdict.pairs {
-        meets[pair.first.index()] = true;
-        meets[pair.second.index()] = true;
-    }
+    let meets = meets(inputs, verdict);
     for (index, file) in inputs.files.iter().enumerate() {
         let part = &inputs.assembly.parts()[index];
         let (plain, wireframe) = if index < inputs.garment_count {

@@ -1,4 +1,4 @@
-//! The shell blocks of README.md run as they stand, in a copy of nothing but `samples/`.
+//! The shell blocks of README.md run as they stand, beside `samples/`, `scenes/` and `assets/`.
 
 #![allow(clippy::unwrap_used)]
 
@@ -20,12 +20,8 @@ fn shell_blocks_run() {
     let blocks = blocks(&readme, "sh");
     assert!(!blocks.is_empty(), "README.md has no sh block");
     let folder = tempfile::tempdir().unwrap();
-    std::fs::create_dir(folder.path().join("samples")).unwrap();
-    for sample in std::fs::read_dir(root().join("samples")).unwrap() {
-        let sample = sample.unwrap();
-        if sample.file_type().unwrap().is_file() {
-            std::fs::copy(sample.path(), folder.path().join("samples").join(sample.file_name())).unwrap();
-        }
+    for name in ["samples", "scenes", "assets"] {
+        std::os::unix::fs::symlink(root().join(name).canonicalize().unwrap(), folder.path().join(name)).unwrap();
     }
     let binaries = Path::new(env!("CARGO_BIN_EXE_unsnarl")).parent().unwrap();
     let path = std::env::join_paths(

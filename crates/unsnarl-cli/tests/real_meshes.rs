@@ -1,5 +1,5 @@
 //! Pair counts on real meshes against those found with CGAL's exact predicates (the notes beside the data), and the same
-//! report on any number of threads. Skipped, and said so, where the data is not beside the project.
+//! report on any number of threads. Most are bundled; the others are skipped, and counted, where the optional set is not there.
 
 #![allow(clippy::unwrap_used)]
 
@@ -13,10 +13,10 @@ use unsnarl_io::mesh::{self, ReadOptions};
 /// File and number of triangle pairs that meet.
 const MESHES: [(&str, u64); 25] = [
     ("character_cc0/body_rest.obj", 0),
-    ("character_cc0/body_fight01.obj", 543),
-    ("character_cc0/body_fly01.obj", 761),
+    ("character_cc0/body_fight01.ply", 543),
+    ("character_cc0/body_fly01.ply", 761),
     ("character_cc0/body_run01.obj", 243),
-    ("character_cc0/body_sit01.obj", 109),
+    ("character_cc0/body_sit01.ply", 109),
     ("character_cc0/body_standing01.obj", 71),
     ("character_cc0/body_standing03.obj", 53),
     ("character_cc0/body_standing06.obj", 372),
@@ -35,7 +35,7 @@ const MESHES: [(&str, u64); 25] = [
     ("ipc_toolkit_mit/two-cubes-far.ply", 0),
     ("ipc_toolkit_mit/two-cubes-close.ply", 0),
     ("ipc_toolkit_mit/two-cubes-intersecting.ply", 96),
-    ("manifold_apache2/self_intersectA.obj", 338),
+    ("manifold_apache2/self_intersectA.ply", 338),
     ("cgal_cc0/femur.off", 0),
 ];
 
@@ -54,9 +54,9 @@ fn count(report: &Value) -> u64 {
 
 #[test]
 fn pair_counts_equal_those_of_cgal() {
-    let Some(data) = real_data() else { return };
     for (name, expected) in MESHES {
-        let (status, report) = Folder::new().check(&[data.join(name).to_str().unwrap()]);
+        let Some(mesh) = real_data(name) else { continue };
+        let (status, report) = Folder::new().check(&[mesh.to_str().unwrap()]);
         assert_eq!(count(&report), expected, "{name}");
         assert_eq!(status, i32::from(expected > 0), "{name}");
     }
@@ -64,10 +64,9 @@ fn pair_counts_equal_those_of_cgal() {
 
 #[test]
 fn suits_cross_the_body_as_often_as_with_cgal() {
-    let Some(data) = real_data() else { return };
-    let body = data.join("character_cc0/body_rest.obj");
+    let Some(body) = real_data("character_cc0/body_rest.obj") else { return };
     for (name, expected) in SUITS_ON_BODY {
-        let suit = data.join("character_cc0/clothes_fitted").join(name);
+        let suit = body.with_file_name("clothes_fitted").join(name);
         let (_, alone) = Folder::new().check(&[suit.to_str().unwrap()]);
         let (_, dressed) = Folder::new().check(&[suit.to_str().unwrap(), "--body", body.to_str().unwrap()]);
         assert_eq!(count(&dressed) - count(&alone), expected, "{name}");
@@ -78,8 +77,7 @@ fn suits_cross_the_body_as_often_as_with_cgal() {
 /// within one piece.
 #[test]
 fn pieces_of_the_kicking_body_cross_themselves_as_often_as_with_cgal() {
-    let Some(data) = real_data() else { return };
-    let path = data.join("codim_ipc_apache2/Kick_unfixed/49.obj");
+    let Some(path) = real_data("codim_ipc_apache2/Kick_unfixed/49.ply") else { return };
     let mesh = mesh::read(&path, &ReadOptions::default()).unwrap().mesh;
     let assembly = Assembly::of_cloth("body", &mesh).unwrap();
     let verdict = analysis::verdict(&assembly, &mesh.positions, &mut Workspace::default());
@@ -91,21 +89,19 @@ fn pieces_of_the_kicking_body_cross_themselves_as_often_as_with_cgal() {
 
 #[test]
 fn known_contours_are_found() {
-    let Some(data) = real_data() else { return };
-    let spheres = data.join("cgal_cc0/spheres_intersecting.off");
+    let Some(spheres) = real_data("cgal_cc0/spheres_intersecting.off") else { return };
     let (_, report) = Folder::new().check(&[spheres.to_str().unwrap()]);
     assert_eq!(report["types"]["CLOSED"], 1);
     assert_eq!(report["contours"].as_array().map(Vec::len), Some(1));
-    let folded = data.join("diffcloth_mit/tshirt1900-folding-biFolded.obj");
+    let Some(folded) = real_data("diffcloth_mit/tshirt1900-folding-biFolded.obj") else { return };
     let (_, report) = Folder::new().check(&[folded.to_str().unwrap()]);
     assert_eq!(report["contours"].as_array().map(Vec::len), Some(7));
 }
 
 #[test]
 fn reports_do_not_depend_on_threads() {
-    let Some(data) = real_data() else { return };
-    for name in ["character_cc0/body_fight01.obj", "diffcloth_mit/dress-v5k-f10k.obj"] {
-        let mesh = data.join(name);
+    for name in ["character_cc0/body_fight01.ply", "diffcloth_mit/dress-v5k-f10k.obj"] {
+        let Some(mesh) = real_data(name) else { continue };
         let [one, two, five] = ["1", "2", "5"].map(|threads| {
             let (_, mut report) = Folder::new().check(&[mesh.to_str().unwrap(), "--gap", "--threads", threads]);
             report["seconds"] = Value::Null;

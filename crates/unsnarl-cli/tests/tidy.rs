@@ -138,7 +138,7 @@ fn stages_do_not_call_each_other() {
 
 /// `path/with/slashes` or `file.ext` in back quotes that names something of the repository.
 fn named_paths(text: &str) -> Vec<&str> {
-    let known = ["crates/", "docs/", "benches/", "samples", "scenes", "tests/", ".ci/", "studio/"];
+    let known = ["assets", "crates/", "docs/", "benches/", "samples", "scenes", "tests/", ".ci/", "studio/"];
     text.split('`')
         .skip(1)
         .step_by(2)

@@ -296,14 +296,10 @@ mod tests {
         assert!(read > 100, "{read}");
     }
 
-    /// The patterns of the shared data: all panels fill, all stitches join.
+    /// Real patterns: all panels fill, all stitches join.
     #[test]
     fn real_patterns_become_meshes() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/garment_patterns_mit");
-        if !folder.exists() {
-            println!("skipped: no shared data");
-            return;
-        }
+        let Some(folder) = crate::real_data::real_data("garment_patterns_mit") else { return };
         let rows = [
             ("dress_pencil_specification.json", 6, 23),
             ("pants_straight_sides.json", 4, 6),

@@ -1,35 +1,32 @@
 //! Characters: skinned glTF meshes sampled in time.
 
-use std::path::{Path, PathBuf};
-use unsnarl_io::mesh::{self, Character, Format, MeshFile, ReadOptions, Weld};
+#[path = "../../../tests/rust/real_data.rs"]
+mod real;
 
-fn shared_data(path: &str) -> Option<PathBuf> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data").join(path);
-    if !path.exists() {
-        println!("skipped: {} is not here", path.display());
-        return None;
-    }
-    Some(path)
-}
+use real::real_data;
+use std::path::Path;
+use unsnarl_io::mesh::{self, Character, Format, MeshFile, ReadOptions, Weld};
 
 /// The posed bodies were evaluated from the same file by another program and written with nine digits.
 #[test]
 fn the_poses_of_a_real_character_are_those_of_an_independent_program() {
-    let Some(path) = shared_data("character_cc0/body.glb") else { return };
+    let Some(path) = real_data("character_cc0/body.glb") else { return };
     let character = mesh::read_character(&path, &ReadOptions::default()).unwrap();
     assert_eq!(character.clips.len(), 7);
     let farthest = |positions: &[unsnarl_geometry::DVec3], file: &MeshFile| {
         assert_eq!(positions.len(), file.mesh.positions.len());
         positions.iter().zip(&file.mesh.positions).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max)
     };
-    let read =
-        |name: &str| mesh::read(&path.with_file_name(format!("body_{name}.obj")), &ReadOptions::default()).unwrap();
-    let rest = read("rest");
+    let read = |path: &Path| mesh::read(path, &ReadOptions::default()).unwrap();
+    let rest = read(&path.with_file_name("body_rest.obj"));
     assert_eq!(character.file.mesh.triangles, rest.mesh.triangles);
     assert!(farthest(&character.rest_positions(), &rest) < 1e-6);
     for clip in &character.clips {
         assert_eq!(clip.seconds, 2.5);
-        let posed = read(&clip.name);
+        let bundled = ["fight01", "fly01", "sit01"].contains(&clip.name.as_str());
+        let posed = format!("character_cc0/body_{}.{}", clip.name, if bundled { "ply" } else { "obj" });
+        let Some(posed) = real_data(&posed) else { continue };
+        let posed = read(&posed);
         assert!(farthest(&character.positions_at(clip, 1.0), &posed) < 1e-6, "{}", clip.name);
         assert!(farthest(&character.positions_at(clip, 1.25), &posed) < 1e-6, "{} held", clip.name);
         let rests = |seconds: f64| character.positions_at(clip, seconds) == character.positions_at(clip, 1.25);
@@ -41,7 +38,7 @@ fn the_poses_of_a_real_character_are_those_of_an_independent_program() {
 #[test]
 fn a_walking_figure_keeps_the_vertices_of_the_static_mesh() {
     for name in ["CesiumMan", "RiggedFigure"] {
-        let Some(path) = shared_data(&format!("gltf/{name}.glb")) else { continue };
+        let Some(path) = real_data(&format!("gltf/{name}.glb")) else { continue };
         let still = mesh::read(&path, &ReadOptions::default()).unwrap();
         let character = mesh::read_character(&path, &ReadOptions::default()).unwrap();
         assert_eq!(character.file.mesh.triangles, still.mesh.triangles);

@@ -1,5 +1,9 @@
 //! The sidecar `NAME.garment.toml`: what it says, and how it is refused.
 
+#[path = "../../../tests/rust/real_data.rs"]
+mod real;
+
+use real::real_data;
 use std::path::Path;
 use unsnarl::scene::garment::{CreasePath, PanelChoice, RestChoice, RestSource};
 use unsnarl_io::garment_file;
@@ -114,13 +118,8 @@ fn real_patterns_are_told_from_texture_charts() {
         ("character_cc0/clothes_fitted/female_sportsuit01.obj", None),
         ("diffcloth_mit/tshirt1900.obj", None),
     ];
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
     for (path, panels) in rows {
-        let path = folder.join(path);
-        if !path.exists() {
-            println!("skipped: {} is not here", path.display());
-            continue;
-        }
+        let Some(path) = real_data(path) else { continue };
         let file = mesh::read(&path, &ReadOptions::default()).unwrap();
         let garment = garment_file::build_garment(&path, &file).unwrap();
         match panels {

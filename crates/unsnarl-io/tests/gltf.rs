@@ -1,20 +1,14 @@
 //! glTF and GLB files: what is read, what survives writing, what is refused.
 
-use std::path::{Path, PathBuf};
+#[path = "../../../tests/rust/real_data.rs"]
+mod real;
+
+use real::real_data;
 use unsnarl_geometry::{DVec2, DVec3, TriMesh, UvMap};
 use unsnarl_io::mesh::{self, FindingKind, Format, MeshFile, ReadOptions, Weld};
 
 fn read(format: Format, bytes: impl Into<Vec<u8>>) -> Result<MeshFile, mesh::MeshFileError> {
     mesh::read_bytes(format, "shirt", bytes.into(), &ReadOptions::default())
-}
-
-fn shared_data(path: &str) -> Option<PathBuf> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data").join(path);
-    if !path.exists() {
-        println!("skipped: {} is not here", path.display());
-        return None;
-    }
-    Some(path)
 }
 
 /// Two triangles with a seam between them: four vertices, six uv vertices, two materials.
@@ -181,7 +175,7 @@ fn buffers_in_files_beside_are_read() {
 #[test]
 fn real_characters_are_read() {
     for (path, triangles) in [("gltf/CesiumMan.glb", 4672), ("character_cc0/body.glb", 26756)] {
-        let Some(path) = shared_data(path) else { continue };
+        let Some(path) = real_data(path) else { continue };
         let file = mesh::read(&path, &ReadOptions::default()).unwrap();
         assert_eq!(file.mesh.triangles.len(), triangles);
         assert!(mesh::encode(Format::Glb, &file) == std::fs::read(&path).unwrap());

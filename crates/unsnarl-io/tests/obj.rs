@@ -1,6 +1,10 @@
 //! OBJ files: what is read, what survives writing, what is refused.
 
-use std::path::{Path, PathBuf};
+#[path = "../../../tests/rust/real_data.rs"]
+mod real;
+
+use real::real_data;
+use std::path::Path;
 use unsnarl_geometry::{DVec2, DVec3, TriMesh, UvMap};
 use unsnarl_io::mesh::{self, FindingKind, Format, LengthUnit, MeshFile, ReadOptions, UpAxis};
 
@@ -10,15 +14,6 @@ fn read_text(text: &str) -> Result<MeshFile, mesh::MeshFileError> {
 
 fn encoded(file: &MeshFile) -> String {
     String::from_utf8(mesh::encode(Format::Obj, file)).expect("OBJ files of these tests are text")
-}
-
-fn shared_data(path: &str) -> Option<PathBuf> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data").join(path);
-    if !path.exists() {
-        println!("skipped: {} is not here", path.display());
-        return None;
-    }
-    Some(path)
 }
 
 const QUADS: &str = "\
@@ -204,7 +199,7 @@ fn real_garments_are_written_byte_for_byte() {
         "makehuman_cc0/body/base.obj",
         "codim_ipc_apache2/dress_knife/stage.obj",
     ];
-    for path in paths.iter().filter_map(|path| shared_data(path)) {
+    for path in paths.iter().filter_map(|path| real_data(path)) {
         let bytes = std::fs::read(&path).unwrap();
         let file = mesh::read(&path, &ReadOptions::default()).unwrap();
         assert!(mesh::encode(Format::Obj, &file) == bytes, "{}", path.display());
@@ -213,7 +208,7 @@ fn real_garments_are_written_byte_for_byte() {
 
 #[test]
 fn the_dress_has_its_panels_and_stitches() {
-    let Some(path) = shared_data("codim_ipc_apache2/dress_knife/stage.obj") else { return };
+    let Some(path) = real_data("codim_ipc_apache2/dress_knife/stage.obj") else { return };
     let file = mesh::read(&path, &ReadOptions::default()).unwrap();
     assert_eq!((file.mesh.positions.len(), file.mesh.triangles.len()), (15656, 29456));
     assert_eq!(file.groups.names.len(), 14);

@@ -1,6 +1,9 @@
 //! PLY files in their three encodings: what is read, what survives writing, what is refused.
 
-use std::path::Path;
+#[path = "../../../tests/rust/real_data.rs"]
+mod real;
+
+use real::real_data;
 use unsnarl_geometry::{DVec2, DVec3, TriMesh, UvMap};
 use unsnarl_io::mesh::{self, FindingKind, Format, MeshFile, ReadOptions};
 
@@ -135,15 +138,10 @@ fn refusals_name_the_place() {
 
 #[test]
 fn real_files_agree_with_their_counts() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
     let rows =
         [("ipc_toolkit_mit/bunny.ply", 2503, 5002), ("scalable_ccd_apache2/cloth-funnel/frames/227.ply", 9450, 18484)];
     for (path, vertices, triangles) in rows {
-        let path = folder.join(path);
-        if !path.exists() {
-            println!("skipped: {} is not here", path.display());
-            continue;
-        }
+        let Some(path) = real_data(path) else { continue };
         let file = mesh::read(&path, &ReadOptions::default()).unwrap();
         assert_eq!((file.mesh.positions.len(), file.mesh.triangles.len()), (vertices, triangles));
         assert!(mesh::encode(Format::Ply, &file) == std::fs::read(&path).unwrap());

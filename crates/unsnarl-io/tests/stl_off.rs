@@ -1,6 +1,9 @@
 //! STL and OFF files: what is read, what survives writing, what is refused.
 
-use std::path::Path;
+#[path = "../../../tests/rust/real_data.rs"]
+mod real;
+
+use real::real_data;
 use unsnarl_geometry::DVec3;
 use unsnarl_io::mesh::{self, FindingKind, Format, MeshFile, ReadOptions, StlEncoding, Weld};
 
@@ -158,13 +161,8 @@ fn bad_off_files_are_refused() {
 
 #[test]
 fn real_off_files_are_written_byte_for_byte() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/cgal_cc0");
     for (name, vertices, triangles) in [("femur", 3897, 7798), ("mask_cone", 0, 0), ("elephant", 0, 0)] {
-        let path = folder.join(name).with_extension("off");
-        if !path.exists() {
-            println!("skipped: {} is not here", path.display());
-            continue;
-        }
+        let Some(path) = real_data(&format!("cgal_cc0/{name}.off")) else { continue };
         let file = mesh::read(&path, &ReadOptions::default()).unwrap();
         if vertices > 0 {
             assert_eq!((file.mesh.positions.len(), file.mesh.triangles.len()), (vertices, triangles));

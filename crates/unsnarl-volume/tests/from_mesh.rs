@@ -191,7 +191,7 @@ fn stored_blocks_are_those_with_a_sample_in_the_band() {
 
 #[test]
 fn posed_characters_that_press_into_themselves_have_the_inside_of_their_winding_number() {
-    for name in ["character_cc0/body_sit01.obj", "character_cc0/body_fly01.obj"] {
+    for name in ["character_cc0/body_sit01.ply", "character_cc0/body_fly01.ply"] {
         let Some(mesh) = shared(name) else { return };
         let body = LevelSet::from_mesh(&mesh, &MeshSettings::with_resolution(&mesh, 128)).unwrap();
         let bounds = mesh.bounds();

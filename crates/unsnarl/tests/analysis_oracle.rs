@@ -3,13 +3,15 @@
 //! `UNSNARL_TANGLES=10000` sets how many random tangles are compared.
 
 mod oracle;
+#[path = "../../../tests/rust/real_data.rs"]
+mod real;
 
 use oracle::regions::{self, Vertices};
 use oracle::tangles::{Piece, TWO_CLEAN_SHEETS, degenerate_tangle, tangle};
 use oracle::{End, Mesh, Part};
 use rayon::prelude::*;
+use real::real_data;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 use unsnarl::analysis::region::{Cut, Separation};
 use unsnarl::analysis::{self, Assembly, Contour, ContourEnd, PartKind, Tangle, TangledContour, Trace};
 use unsnarl::geometry::{DVec3, TriMesh, VertexId};
@@ -381,13 +383,9 @@ fn made_cases_agree_with_the_oracle() {
     });
 }
 
-/// A garment from the shared data, if it is there.
-fn shared_garment(path: &str) -> Option<TriMesh> {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data").join(path);
-    let Ok(text) = std::fs::read_to_string(&file) else {
-        println!("skipped: no {path}");
-        return None;
-    };
+/// A real garment, if it is there.
+fn real_garment(path: &str) -> Option<TriMesh> {
+    let text = std::fs::read_to_string(real_data(path)?).expect("a garment that is there can be read");
     let mut mesh = TriMesh::default();
     for line in text.lines() {
         let mut words = line.split_whitespace();
@@ -419,7 +417,7 @@ fn compare_cloth(name: &str, positions: &[DVec3], triangles: &[[u32; 3]]) -> usi
 
 #[test]
 fn tortured_garments_agree_with_the_oracle() {
-    let Some(sock) = shared_garment("diffcloth_mit/sock482.obj") else { return };
+    let Some(sock) = real_garment("diffcloth_mit/sock482.obj") else { return };
     for case in CASES {
         let positions = torture(&sock, case.kind, 1).unwrap();
         compare_cloth(case.name, &positions, &sock.triangles);
@@ -428,7 +426,7 @@ fn tortured_garments_agree_with_the_oracle() {
 
 #[test]
 fn tortured_garments_contain_the_type_they_promise() {
-    let Some(shirt) = shared_garment("diffcloth_mit/tshirt1900.obj") else { return };
+    let Some(shirt) = real_garment("diffcloth_mit/tshirt1900.obj") else { return };
     let assembly = Assembly::of_cloth("shirt", &shirt).unwrap();
     for case in CASES {
         for seed in 1..=3 {
@@ -442,6 +440,6 @@ fn tortured_garments_contain_the_type_they_promise() {
 /// The number of contours was counted by another program.
 #[test]
 fn a_folded_shirt_agrees_with_the_oracle() {
-    let Some(shirt) = shared_garment("diffcloth_mit/tshirt1900-folding-biFolded.obj") else { return };
+    let Some(shirt) = real_garment("diffcloth_mit/tshirt1900-folding-biFolded.obj") else { return };
     assert_eq!(compare_cloth("shirt", &shirt.positions, &shirt.triangles), 7);
 }

@@ -3,7 +3,7 @@
 //!
 //! `types`: the seven types, cut regularly (seeds turn them in space) and irregularly, 4 resolutions, 10 seeds (100 with `--long`). `exploded`:
 //! handkerchiefs of 392 triangles, thrown centrally, but for a rim and as a whole, 100 seeds, and of 1,568, 20 seeds (1,000 with `--long`), and sewn ones with a dart. `methods`:
-//! 20 of them by the methods without history. `folds`: collar, lapel, sleeve and skirt in every style. `places`: clean garments of `../shared/data` of which one place was exploded, 10 seeds each. `real`: garments of `../shared/data`. `hard`: tangles on which local methods stall, two
+//! 20 of them by the methods without history. `folds`: collar, lapel, sleeve and skirt in every style. `places`: clean garments of `assets` of which one place was exploded, 10 seeds each. `real`: garments of `assets`. `hard`: tangles on which local methods stall, two
 //! resolutions, both cuts. Printed: how many came out clean, median of steps until nothing crosses and with relaxation, whether red ever grew, the
 //! worst 1st and 99th percentile of edge length over rest, time, pulls by where they were; then every bar, met or missed (status 1 if one is). A trial may take `S` seconds of processor time, 60 unless told; seeds begin
 //! with `SEED`, 0 unless told. Types and exploded handkerchiefs are pulled by the factor `G` per 0.02 s, 0.8 unless told.
@@ -224,7 +224,7 @@ fn places(options: &Options, bars: &mut Bars) {
         "character_cc0/clothes_fitted/male_casualsuit04.obj",
     ];
     let mut run = Vec::new();
-    for path in GARMENTS.map(|garment| Path::new("../shared/data").join(garment)) {
+    for path in GARMENTS.map(|garment| Path::new("assets").join(garment)) {
         let name = path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
         for seed in options.seeds(10).filter(|_| name.contains(&options.only)) {
             match Subject::read(&path, &[], None) {
@@ -268,7 +268,7 @@ fn hard(options: &Options, bars: &mut Bars) {
 
 fn real(options: &Options, bars: &mut Bars) {
     const STRETCH: f64 = 1.10;
-    let data = Path::new("../shared/data");
+    let data = Path::new("assets");
     let cloth = data.join("diffcloth_mit");
     let suits = data.join("character_cc0/clothes_fitted");
     let (body, rest) = (data.join("character_cc0/body_rest.obj"), cloth.join("tshirt1900.obj"));

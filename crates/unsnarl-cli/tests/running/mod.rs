@@ -1,8 +1,12 @@
 //! Runs the command on files in a temporary folder. Each test file uses a part of this.
 
 #![allow(clippy::unwrap_used)]
-#![allow(dead_code)]
+#![allow(dead_code, unused_imports)]
 
+#[path = "../../../../tests/rust/real_data.rs"]
+mod real;
+
+pub use real::real_data;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -75,14 +79,4 @@ pub fn obj(positions: &[[f64; 3]], triangles: &[[usize; 3]]) -> String {
 /// The root of the project.
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-/// The real meshes beside the project, or `None` (said aloud) where they are not.
-pub fn real_data() -> Option<PathBuf> {
-    let data = root().join("../shared/data");
-    if !data.is_dir() {
-        println!("skipped: no real meshes beside the project");
-        return None;
-    }
-    Some(data)
 }

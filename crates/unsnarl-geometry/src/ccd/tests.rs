@@ -1,7 +1,9 @@
 //! The answers against exact arithmetic, against published truth and against sampling.
 
+#[path = "../../../../tests/rust/real_data.rs"]
+mod real;
+
 use super::*;
-use std::path::PathBuf;
 
 fn random_numbers(seed: u64) -> impl FnMut() -> f64 {
     let mut state = seed;
@@ -66,13 +68,9 @@ fn no_miss_and_no_false_alarm_against_integers() {
 
 #[test]
 fn published_queries_are_answered_as_their_truth_says() {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/ccd_sample_queries_mit");
-    let Ok(scenes) = std::fs::read_dir(&folder) else {
-        println!("skipped: {} is absent", folder.display());
-        return;
-    };
+    let Some(folder) = real::real_data("ccd_sample_queries_mit") else { return };
     let mut query_count = 0;
-    for scene in scenes.map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()) {
+    for scene in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()) {
         for (name, detect) in [("vertex-face", vertex_triangle as Detect), ("edge-edge", edge_edge)] {
             for file in std::fs::read_dir(scene.join(name)).unwrap() {
                 let text = std::fs::read_to_string(file.unwrap().path()).unwrap();

@@ -137,8 +137,7 @@ impl From<std::io::Error> for Failed {
 fn write_streaming(target: &Path, write: impl FnOnce(&mut dyn Write) -> Result<(), Failed>) -> Result<(), ExportError> {
     let fail =
         |error: std::io::Error| ExportError::Write { path: target.display().to_string(), reason: error.to_string() };
-    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
-    let file = tempfile::Builder::new().prefix(".unsnarl-").suffix(".tmp").tempfile_in(folder).map_err(fail)?;
+    let file = crate::temporary_beside(target).map_err(fail)?;
     let mut out = BufWriter::with_capacity(1 << 20, file);
     match write(&mut out) {
         Ok(()) => {}

@@ -24,6 +24,34 @@ pub(super) fn width(text: &str) -> f64 {
     (text.chars().count() as f64 * ADVANCE - 1.0).max(0.0)
 }
 
+/// A text in at most `lines` lines of at most `columns` characters, broken between words where it can be; `...` ends a text that is cut.
+pub(super) fn broken(text: &str, columns: usize, lines: usize) -> Vec<String> {
+    let mut broken = vec![String::new()];
+    for word in text.split_whitespace() {
+        let mut word: Vec<char> = word.chars().collect();
+        let used = broken.last().map_or(0, |line| line.chars().count());
+        if used > 0 && used + 1 + word.len() > columns {
+            broken.push(String::new());
+        } else if used > 0 {
+            word.insert(0, ' ');
+        }
+        while word.len() > columns {
+            let rest = word.split_off(columns);
+            broken.last_mut().expect("it begins with one line").extend(word);
+            broken.push(String::new());
+            word = rest;
+        }
+        broken.last_mut().expect("it begins with one line").extend(word);
+    }
+    if broken.len() > lines {
+        broken.truncate(lines);
+        if let Some(last) = broken.last_mut() {
+            *last = last.chars().take(columns.saturating_sub(3)).chain("...".chars()).collect();
+        }
+    }
+    broken
+}
+
 fn glyph(character: char) -> &'static str {
     GLYPHS
         .binary_search_by_key(&character, |&(known, _)| known)

@@ -4,14 +4,17 @@
 //! samples a pixel, two-sided shading, edges inside triangles, lines and points that may show through surfaces.
 //!
 //! Guarantees: the same calls give the same bytes on any number of threads; triangles with coordinates that are not
-//! finite are left out, never an error; memory grows with the list, not with the number of samples.
+//! finite are left out, never an error; memory grows with the list, not with the number of samples; what a view shows stays in its
+//! area, so that captions and other views are not drawn over.
 //! Does not: perspective, shadows, textures; characters beyond ASCII show as a box.
 
 mod font;
+mod framing;
 mod raster;
 mod style;
 mod view;
 
+pub use framing::Frame;
 pub use style::{Colour, MeshStyle, Paint, Visibility, Wireframe};
 pub use view::{Area, PanelView, View};
 
@@ -24,6 +27,8 @@ pub const LARGEST_SIDE: usize = 16_384;
 const TEXT_SCALE: f64 = 2.0;
 /// Pixels between things.
 const GAP: f64 = 14.0;
+/// Lines that a title may take.
+const TITLE_LINES: usize = 3;
 
 /// A picture under construction.
 #[derive(Clone, Debug)]
@@ -34,34 +39,38 @@ pub struct Picture {
     triangles: Vec<ScreenTriangle>,
     next_group: u32,
     header: f64,
+    /// Where the thing that is being drawn may appear.
+    clip: Area,
 }
 
 impl Picture {
     /// An empty white picture. Sides are kept within 1 and [`LARGEST_SIDE`].
     pub fn new(width: usize, height: usize) -> Self {
+        let (width, height) = (width.clamp(1, LARGEST_SIDE), height.clamp(1, LARGEST_SIDE));
         Self {
-            width: width.clamp(1, LARGEST_SIDE),
-            height: height.clamp(1, LARGEST_SIDE),
+            width,
+            height,
             background: Colour::WHITE,
             triangles: Vec::new(),
             next_group: 0,
             header: 0.0,
+            clip: Area { left: 0.0, top: 0.0, width: width as f64, height: height as f64 },
         }
     }
 
     /// What is free for drawing: the picture below titles and legends, with a margin.
     pub fn area(&self) -> Area {
-        let below = Area {
-            left: 0.0,
-            top: self.header,
-            width: self.width as f64,
-            height: (self.height as f64 - self.header).max(1.0),
-        };
-        below.inset(GAP)
+        let whole = self.whole();
+        Area { top: self.header, height: (whole.height - self.header).max(1.0), ..whole }.inset(GAP)
+    }
+
+    fn whole(&self) -> Area {
+        Area { left: 0.0, top: 0.0, width: self.width as f64, height: self.height as f64 }
     }
 
     /// Draws a mesh, shaded on both sides.
     pub fn draw_mesh(&mut self, view: &View, positions: &[DVec3], triangles: &[[u32; 3]], style: &MeshStyle) {
+        self.clip = view.area();
         let group = self.new_group();
         let normals = vertex_normals(positions, triangles);
         let places: Vec<DVec3> = positions.iter().map(|&position| view.project(position)).collect();
@@ -80,7 +89,8 @@ impl Picture {
                 paint(style.paint, index, corner, front).mix(Colour::new(0, 0, 0), 1.0 - view.brightness(normal))
             });
             let corners = corners.map(|corner| places[corner]);
-            self.triangles.push(ScreenTriangle { corners, colours, edge, depth: Depth::Surface, group });
+            let clip = self.clip;
+            self.triangles.push(ScreenTriangle { corners, colours, edge, depth: Depth::Surface, group, clip });
         }
     }
 
@@ -93,6 +103,7 @@ impl Picture {
         width: f64,
         visibility: Visibility,
     ) {
+        self.clip = view.area();
         let lift = DVec3::new(0.0, 0.0, view.nearness_of_pixels(1.5));
         for (colour, depth) in passes(colour, visibility) {
             let group = self.new_group();
@@ -104,6 +115,7 @@ impl Picture {
 
     /// Draws points in space as discs, with a radius in pixels.
     pub fn draw_points(&mut self, view: &View, points: &[DVec3], colour: Colour, radius: f64, visibility: Visibility) {
+        self.clip = view.area();
         let lift = DVec3::new(0.0, 0.0, view.nearness_of_pixels(2.0));
         for (colour, depth) in passes(colour, visibility) {
             let group = self.new_group();
@@ -122,6 +134,7 @@ impl Picture {
         colours: &[Colour],
         wireframe: Wireframe,
     ) {
+        self.clip = view.area();
         let group = self.new_group();
         let places: Vec<DVec3> = coordinates.iter().map(|&point| view.project(point).extend(0.0)).collect();
         let edge = edge_style(wireframe, &places, triangles);
@@ -131,12 +144,14 @@ impl Picture {
             }
             let colour = colours.get(index).copied().unwrap_or(Colour::new(225, 225, 225));
             let corners = corners.map(|corner| places[corner as usize]);
-            self.triangles.push(ScreenTriangle { corners, colours: [colour; 3], edge, depth: Depth::Ignored, group });
+            let (colours, clip) = ([colour; 3], self.clip);
+            self.triangles.push(ScreenTriangle { corners, colours, edge, depth: Depth::Ignored, group, clip });
         }
     }
 
     /// Draws lines on panels, with a width in pixels.
     pub fn draw_panel_segments(&mut self, view: &PanelView, segments: &[(DVec2, DVec2)], colour: Colour, width: f64) {
+        self.clip = view.area();
         let group = self.new_group();
         for &(from, to) in segments {
             let (from, to) = (view.project(from).extend(0.0), view.project(to).extend(0.0));
@@ -146,6 +161,7 @@ impl Picture {
 
     /// Draws points on panels as discs, with a radius in pixels.
     pub fn draw_panel_points(&mut self, view: &PanelView, points: &[DVec2], colour: Colour, radius: f64) {
+        self.clip = view.area();
         let group = self.new_group();
         for &point in points {
             self.push_disc(view.project(point).extend(0.0), radius, colour, Depth::Ignored, group);
@@ -154,20 +170,28 @@ impl Picture {
 
     /// Writes a text with its top left corner at a place in pixels. Capitals are 14 pixels high.
     pub fn text(&mut self, place: DVec2, text: &str, colour: Colour) {
+        self.clip = self.whole();
         let group = self.new_group();
         for cell in font::cells(text) {
             self.push_box(place + TEXT_SCALE * cell, DVec2::splat(TEXT_SCALE), colour, group);
         }
     }
 
-    /// Writes a line at the top, below earlier titles and legends, and takes its room from [`Picture::area`].
+    /// Writes at the top, below earlier titles and legends, and takes its room from [`Picture::area`]. A long title is broken between
+    /// words; what does not fit into three lines is cut.
     pub fn title(&mut self, text: &str) {
-        self.text(DVec2::new(GAP, self.header + GAP), text, Colour::INK);
-        self.header += GAP + font::CAP_ROWS * TEXT_SCALE + 4.0;
+        let columns = ((self.width as f64 - 2.0 * GAP) / (font::ADVANCE * TEXT_SCALE)) as usize;
+        for line in font::broken(text, columns.max(4), TITLE_LINES) {
+            self.text(DVec2::new(GAP, self.header + GAP), &line, Colour::INK);
+            self.header += GAP + font::CAP_ROWS * TEXT_SCALE + 4.0;
+        }
     }
 
     /// Writes colour patches with their meanings at the top, as many on a line as fit, and takes their room.
     pub fn legend(&mut self, entries: &[(Colour, &str)]) {
+        if entries.is_empty() {
+            return;
+        }
         let patch = font::CAP_ROWS * TEXT_SCALE;
         let mut place = DVec2::new(GAP, self.header + GAP);
         for &(colour, meaning) in entries {
@@ -175,6 +199,7 @@ impl Picture {
             if place.x > GAP && place.x + width > self.width as f64 {
                 place = DVec2::new(GAP, place.y + patch + GAP);
             }
+            self.clip = self.whole();
             let group = self.new_group();
             self.push_box(place, DVec2::splat(patch), colour, group);
             self.text(place + DVec2::new(patch + 8.0, 0.0), meaning, Colour::INK);
@@ -230,7 +255,8 @@ impl Picture {
 
     fn push_plain(&mut self, corners: [DVec3; 3], colour: Colour, depth: Depth, group: u32) {
         let edge = (colour.with_opacity(0), 0.0);
-        self.triangles.push(ScreenTriangle { corners, colours: [colour; 3], edge, depth, group });
+        let clip = self.clip;
+        self.triangles.push(ScreenTriangle { corners, colours: [colour; 3], edge, depth, group, clip });
     }
 }
 

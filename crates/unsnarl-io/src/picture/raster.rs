@@ -4,6 +4,7 @@
 //! same for any number of threads, and memory is a band's, not the whole supersampled picture's.
 
 use super::style::Colour;
+use super::view::Area;
 use rayon::prelude::*;
 use unsnarl_geometry::{DVec2, DVec3};
 
@@ -33,6 +34,8 @@ pub(super) struct ScreenTriangle {
     pub depth: Depth,
     /// Translucent triangles of one group do not darken each other.
     pub group: u32,
+    /// Nothing is drawn outside of it.
+    pub clip: Area,
 }
 
 /// Draws the list and returns the rows of the picture, three bytes a pixel.
@@ -98,6 +101,9 @@ impl Samples {
         let Some(setup) = Setup::new(corners) else { return };
         let low = corners[0].min(corners[1]).min(corners[2]);
         let high = corners[0].max(corners[1]).max(corners[2]);
+        let clip = triangle.clip;
+        let low = low.max(scale * DVec2::new(clip.left, clip.top));
+        let high = high.min(scale * DVec2::new(clip.left + clip.width, clip.top + clip.height));
         let first_row = (low.y - 0.5).ceil().max(self.first_row as f64) as usize;
         let last_row = (high.y - 0.5).floor().min((self.first_row + self.rows) as f64 - 1.0);
         let first_column = (low.x - 0.5).ceil().max(0.0) as usize;

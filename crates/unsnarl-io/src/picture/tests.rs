@@ -135,3 +135,95 @@ fn the_bytes_do_not_depend_on_the_number_of_threads() {
     };
     assert_eq!(with(1), with(3));
 }
+
+/// Everything that is not white, as the smallest box of pixels.
+fn inked(picture: &Picture) -> [usize; 4] {
+    let (width, _, pixels) = decode(&picture.encode_png());
+    let mut found = [usize::MAX, usize::MAX, 0, 0];
+    for (at, _) in pixels.chunks_exact(3).enumerate().filter(|(_, pixel)| pixel.iter().any(|&channel| channel < 250)) {
+        let (x, y) = (at % width, at / width);
+        found = [found[0].min(x), found[1].min(y), found[2].max(x), found[3].max(y)];
+    }
+    found
+}
+
+#[test]
+fn nothing_is_drawn_beside_the_area_of_its_view() {
+    let mut picture = Picture::new(200, 200);
+    picture.title("Title");
+    let area = picture.area().column(0, 2);
+    let view = View::framing(Aabb { min: DVec3::splat(-0.01), max: DVec3::splat(0.01) }, DVec3::Z, area);
+    let mut bare = Picture::new(200, 200);
+    bare.draw_mesh(&view, &square(0.0), &SQUARE, &MeshStyle::CLOTH);
+    bare.draw_segments(&view, &[(DVec3::ZERO, DVec3::Y)], Colour::RED, 5.0, Visibility::XRay);
+    bare.draw_points(&view, &[DVec3::new(0.01, 0.0, 0.0)], Colour::RED, 30.0, Visibility::XRay);
+    let area = area.inset(-6.0);
+    let [left, top, right, bottom] = inked(&bare).map(|pixel| pixel as f64);
+    assert!(left >= area.left.floor() && top >= area.top.floor(), "{left} {top}");
+    assert!(right <= area.left + area.width && bottom <= area.top + area.height, "{right} {bottom}");
+    assert!(right - left > area.width - 2.0 && bottom - top > area.height - 2.0, "it fills the area");
+}
+
+#[test]
+fn long_titles_are_broken_between_words_and_cut_after_three_lines() {
+    let mut picture = Picture::new(200, 200);
+    picture.title("a title of many words that is longer than the picture is wide");
+    let before = picture.area().top;
+    assert!(before > 3.0 * 32.0, "{before}");
+    assert!(inked(&picture)[2] < 200 - GAP as usize);
+    let lines = font::broken("one two-hundred-and-something three four five", 9, 3);
+    assert_eq!(lines, ["one", "two-hundr", "ed-and..."]);
+    assert_eq!(font::broken("two words", 9, 3), ["two words"]);
+    assert_eq!(font::broken("", 9, 3), [""]);
+}
+
+/// A garment of one square metre, and another piece of the given size at a distance.
+fn garment_and_piece(distance: f64, size: f64) -> (Vec<DVec3>, Vec<[u32; 3]>) {
+    let mut positions = square(0.0);
+    positions.extend(square(0.0).iter().map(|&corner| size * corner + distance * DVec3::NEG_Y));
+    let mut triangles = SQUARE.to_vec();
+    triangles.extend(SQUARE.map(|corners| corners.map(|corner| corner + 4)));
+    (positions, triangles)
+}
+
+#[test]
+fn a_piece_that_fell_far_away_does_not_shrink_the_garment() {
+    let (mut positions, triangles) = garment_and_piece(50.0, 0.2);
+    let frame = Frame::of_mesh(&positions, &triangles, |_| false);
+    assert_eq!((frame.bounds, frame.pieces_outside), (Aabb::of_points(square(0.0)), 1));
+    assert!(frame.remark().contains("1 piece"));
+    // A vertex of no triangle and one that is not finite change nothing.
+    positions.extend([DVec3::splat(1e9), DVec3::NAN]);
+    assert_eq!(Frame::of_mesh(&positions, &triangles, |_| false), frame);
+    // The piece that crosses something is what the picture is about.
+    let marked = Frame::of_mesh(&positions, &triangles, |triangle| triangle >= 2);
+    assert!(marked.bounds.contains(DVec3::new(0.0, -50.0, 0.0)) && !marked.bounds.contains(DVec3::ZERO));
+    let near = garment_and_piece(3.0, 0.2);
+    let frame = Frame::of_mesh(&near.0, &near.1, |_| false);
+    assert_eq!((frame.bounds, frame.pieces_outside), (Aabb::of_points(near.0), 0));
+    assert_eq!(frame.remark(), "");
+}
+
+#[test]
+fn single_vertices_far_away_are_left_out_and_a_long_garment_is_not() {
+    let grid = |stretch: f64| -> Vec<DVec3> {
+        (0..900).map(|at| DVec3::new(f64::from(at % 30) / 29.0, stretch * f64::from(at / 30) / 29.0, 0.0)).collect()
+    };
+    let triangles: Vec<[u32; 3]> = (0..870).filter(|at| at % 30 < 29).map(|at| [at, at + 1, at + 30]).collect();
+    let whole = |positions: &[DVec3]| Frame::of_mesh(positions, &triangles, |_| false).bounds;
+    let mut positions = grid(40.0);
+    assert_eq!(whole(&positions).max.y, 40.0);
+    positions = grid(1.0);
+    positions[435] = DVec3::new(0.5, 0.5, 1000.0);
+    let bounds = whole(&positions);
+    assert!(bounds.max.z < 1.0 && bounds.max.x == 1.0 && bounds.min.y == 0.0, "{bounds:?}");
+}
+
+#[test]
+fn before_and_after_share_a_frame_unless_one_would_vanish() {
+    let of =
+        |half: f64| Frame { bounds: Aabb { min: DVec3::splat(-half), max: DVec3::splat(half) }, pieces_outside: 0 };
+    assert_eq!(of(1.0).with(of(2.0)), of(2.0));
+    assert_eq!(of(1.0).with(of(100.0)), of(1.0));
+    assert_eq!(of(100.0).with(of(1.0)), of(100.0));
+}

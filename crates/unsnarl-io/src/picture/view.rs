@@ -2,6 +2,9 @@
 
 use unsnarl_geometry::{Aabb, DVec2, DVec3};
 
+/// Pixels beyond its area that a view may draw on: half a line of what lies at the edge.
+const BLEED: f64 = 6.0;
+
 /// A rectangle of the picture, in pixels from the top left.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Area {
@@ -49,6 +52,7 @@ pub struct View {
     middle: DVec2,
     pixels_per_metre: f64,
     depth_scale: f64,
+    area: Area,
 }
 
 impl View {
@@ -72,7 +76,13 @@ impl View {
             middle: DVec2::new(area.left + 0.5 * area.width, area.top + 0.5 * area.height),
             pixels_per_metre: scale,
             depth_scale: half_along(toward).recip(),
+            area,
         }
+    }
+
+    /// Where it draws: nothing appears beside it.
+    pub(super) fn area(&self) -> Area {
+        self.area.inset(-BLEED)
     }
 
     /// A direction that shows a box well: its broadest face, a little from above and from the side.
@@ -121,6 +131,7 @@ pub struct PanelView {
     center: DVec2,
     middle: DVec2,
     pixels_per_unit: f64,
+    area: Area,
 }
 
 impl PanelView {
@@ -133,7 +144,13 @@ impl PanelView {
             center: 0.5 * (min + max),
             middle: DVec2::new(area.left + 0.5 * area.width, area.top + 0.5 * area.height),
             pixels_per_unit: (area.width / size.x).min(area.height / size.y),
+            area,
         }
+    }
+
+    /// Where it draws: nothing appears beside it.
+    pub(super) fn area(&self) -> Area {
+        self.area.inset(-BLEED)
     }
 
     /// The point's place in the picture, in pixels, y down.

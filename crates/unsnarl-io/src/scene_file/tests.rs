@@ -1,6 +1,7 @@
 //! Scenes in, errors with lines out.
 
 use super::*;
+use crate::real_data::real_data;
 
 const SHEET: &str = "[scene]\nframes = 5\n\n[[cloth]]\nsheet = { size = [1.0, 0.5], cells = [4, 2] }\n";
 
@@ -86,16 +87,13 @@ fn the_bundled_scenes_and_the_published_schema_are_up_to_date() {
     for entry in std::fs::read_dir(root.join("scenes")).unwrap() {
         let path = entry.unwrap().path();
         if path.extension().is_some_and(|extension| extension == "toml") {
-            let needs_data = std::fs::read_to_string(&path).unwrap().contains("shared/data");
-            if needs_data && !root.join("../shared/data").exists() {
-                println!("skipped {}: no shared data", path.display());
-                continue;
-            }
+            let text = std::fs::read_to_string(&path).unwrap();
+            assert!(!text.contains("../.."), "{} needs files outside the project", path.display());
             read(&path, &[]).unwrap_or_else(|error| panic!("{error}"));
             count += 1;
         }
     }
-    assert!(count >= 4);
+    assert!(count >= 22);
     let published = std::fs::read_to_string(root.join("docs/scene.schema.json")).unwrap();
     assert!(published == schema(), "write it anew with: unsnarl sim --schema > docs/scene.schema.json");
 }
@@ -103,11 +101,7 @@ fn the_bundled_scenes_and_the_published_schema_are_up_to_date() {
 /// A real pattern: panels with stitch lines.
 #[test]
 fn stitch_lines_of_a_real_pattern_become_threads() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/codim_ipc_apache2/dress_knife");
-    if !folder.exists() {
-        println!("skipped: no shared data");
-        return;
-    }
+    let Some(folder) = real_data("codim_ipc_apache2/dress_knife") else { return };
     let scene = parse("s.toml", "[[cloth]]\nmesh = \"stage.obj\"\n", &folder, &[]).unwrap();
     assert_eq!(scene.world.model.stitches.len(), 851);
     assert_eq!(scene.state.positions.len(), 15_656);
@@ -134,12 +128,8 @@ fn meshes_sequences_and_characters_are_bodies() {
     assert!(problem("mesh = \"none.obj\"").contains("none.obj"));
     assert!(problem("mesh = \"m1.obj\"\nplane = {}").contains("expected exactly one of plane, sphere"));
     assert!(problem("mesh = \"m1.obj\"\nclip = \"walk\"").contains("expected a .gltf or .glb file"));
-    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/character_cc0");
-    if !data.exists() {
-        println!("skipped: no shared data");
-        return;
-    }
-    let glb = data.join("body.glb").display().to_string();
+    let Some(glb) = real_data("character_cc0/body.glb") else { return };
+    let glb = glb.display();
     let scene = with(&format!("mesh = \"{glb}\"\nclip = \"sit01\"\nclip-start = 0.5")).unwrap();
     let still = scene.world.surfaces.positions_at(&scene.world.bodies, 0.25);
     assert_eq!(still.len(), 13_380);

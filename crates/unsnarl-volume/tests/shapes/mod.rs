@@ -1,8 +1,11 @@
 //! Meshes with known answers, and a reader of the shared bodies.
 #![allow(dead_code, clippy::unwrap_used)]
 
+#[path = "../../../../tests/rust/real_data.rs"]
+mod real;
+
+use real::real_data;
 use std::f64::consts::TAU;
-use std::path::PathBuf;
 use unsnarl_geometry::{DVec3, TriMesh};
 
 /// A surface of revolution around z from a closed or pole-to-pole profile; faces outward.
@@ -65,13 +68,13 @@ pub fn cuboid(low: DVec3, high: DVec3) -> TriMesh {
     TriMesh { positions, triangles }
 }
 
-/// A body of the shared data, or `None` with a message if the data is not there.
+/// A real body, or `None`, said and counted, if it is not there.
 pub fn shared(name: &str) -> Option<TriMesh> {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data").join(name);
-    let Ok(text) = std::fs::read_to_string(&path) else {
-        println!("skipped: {name} is not there");
-        return None;
-    };
+    let path = real_data(name)?;
+    if name.ends_with(".ply") {
+        return Some(bundled_ply(&std::fs::read(path).unwrap()));
+    }
+    let text = std::fs::read_to_string(path).unwrap();
     let mut mesh = TriMesh::default();
     if name.ends_with(".off") {
         let mut numbers = text.split_whitespace().skip(1).map(|word| word.parse::<f64>().unwrap());
@@ -105,6 +108,22 @@ pub fn shared(name: &str) -> Option<TriMesh> {
         }
     }
     Some(mesh)
+}
+
+/// The binary layout that `assets/convert` writes with `double`.
+fn bundled_ply(bytes: &[u8]) -> TriMesh {
+    let end = bytes.windows(11).position(|window| window == b"end_header\n").unwrap() + 11;
+    let header = std::str::from_utf8(&bytes[..end]).unwrap();
+    assert!(header.contains("property double x") && header.contains("list uchar ushort"));
+    let counts: Vec<usize> = (header.lines().filter(|line| line.starts_with("element ")))
+        .map(|line| line.rsplit(' ').next().unwrap().parse().unwrap())
+        .collect();
+    let (points, corners) = bytes[end..].split_at(24 * counts[0]);
+    let number = |bytes: &[u8], at: usize| f64::from_le_bytes(bytes[8 * at..8 * at + 8].try_into().unwrap());
+    let corner = |bytes: &[u8], at: usize| u32::from(u16::from_le_bytes([bytes[1 + 2 * at], bytes[2 + 2 * at]]));
+    let positions = points.chunks_exact(24).map(|row| DVec3::new(number(row, 0), number(row, 1), number(row, 2)));
+    let triangles = corners.chunks_exact(7).map(|row| [0, 1, 2].map(|at| corner(row, at)));
+    TriMesh { positions: positions.collect(), triangles: triangles.collect() }
 }
 
 /// The distance from a point to a triangle by another road than the crate's: the edges, and the foot if it is within.
