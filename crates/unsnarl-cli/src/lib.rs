@@ -7,7 +7,7 @@ mod drawing;
 mod inputs;
 mod session;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use session::{Failure, Session};
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -29,6 +29,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    Batch(commands::batch::Flags),
     Check(commands::check::Flags),
     Fix(commands::fix::Flags),
     Levelset(commands::levelset::Flags),
@@ -40,6 +41,7 @@ enum Command {
 
 /// Runs the command with its arguments, the name of the program first.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    commands::batch::child::end_with_runner();
     let cli = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli,
         Err(error) => {
@@ -52,7 +54,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Err(failure) => return failure.exit(),
     };
     let outcome: Result<ExitCode, Failure> = match &cli.command {
-        // It waits for requests, and would take a thread from those who answer them.
+        // They wait for others, and would take a thread from those who work.
+        Command::Batch(flags) => commands::batch::run(flags, &session),
         Command::Studio(flags) => commands::studio::run(flags, &session),
         // On a thread of the pool: from outside, every loop in parallel would begin and end with a change of threads.
         command => rayon::scope(|_| dispatch(command, &session)),
@@ -62,6 +65,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 fn dispatch(command: &Command, session: &Session) -> Result<ExitCode, Failure> {
     match command {
+        Command::Batch(flags) => commands::batch::run(flags, session),
         Command::Check(flags) => commands::check::run(flags, session),
         Command::Fix(flags) => commands::fix::run(flags, session),
         Command::Levelset(flags) => commands::levelset::run(flags, session),
@@ -70,4 +74,17 @@ fn dispatch(command: &Command, session: &Session) -> Result<ExitCode, Failure> {
         Command::Export(flags) => commands::export::run(flags, session),
         Command::Studio(flags) => commands::studio::run(flags, session),
     }
+}
+
+/// The command line, for those who need to know its flags.
+fn definition() -> clap::Command {
+    Cli::command()
+}
+
+/// What is wrong with arguments (without the name of the program), in one line; nothing if they can be run.
+fn refusal(arguments: Vec<OsString>) -> Option<String> {
+    let error = Cli::try_parse_from(std::iter::once(OsString::from("unsnarl")).chain(arguments)).err()?;
+    let text = error.to_string();
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("cannot be run");
+    Some(line.strip_prefix("error: ").unwrap_or(line).to_owned())
 }

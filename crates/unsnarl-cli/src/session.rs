@@ -52,6 +52,16 @@ impl Session {
         }
     }
 
+    /// One of several mistakes, on standard error.
+    pub fn complain(&self, text: impl AsRef<str>) {
+        eprintln!("error: {}", text.as_ref());
+    }
+
+    /// The number of threads that was asked for.
+    pub fn threads(&self) -> Option<usize> {
+        self.flags.threads
+    }
+
     /// A remark that matters, on standard error, unless `-q` is given.
     pub fn warn(&self, text: impl AsRef<str>) {
         if !self.flags.quiet {

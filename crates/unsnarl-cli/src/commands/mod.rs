@@ -1,5 +1,6 @@
 //! One file per subcommand: its flags, and the conversion from them to a call.
 
+pub mod batch;
 pub mod check;
 pub mod export;
 pub mod fix;

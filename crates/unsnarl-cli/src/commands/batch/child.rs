@@ -1,0 +1,61 @@
+//! The processes of the samples: which program they run, how they end with the runner, and how the runner ends them.
+//!
+//! Guarantees (Linux): a child whose runner is killed is killed with it.
+//! Does not: watch processes that a child starts itself; the commands start none.
+
+use crate::session::Failure;
+use std::path::PathBuf;
+use std::process::Child;
+
+/// The process that a child should end with.
+const RUNNER: &str = "UNSNARL_BATCH_RUNNER";
+/// The program to start instead of this one: for a command that is carried by another program, such as an interpreter.
+const PROGRAM: &str = "UNSNARL_PROGRAM";
+
+/// The program that runs the samples: this one, unless the environment names another.
+pub fn program() -> Result<PathBuf, Failure> {
+    match std::env::var_os(PROGRAM) {
+        Some(path) => Ok(PathBuf::from(path)),
+        None => std::env::current_exe()
+            .map_err(|error| Failure::usage(format!("cannot find this program: {error}; name it in {PROGRAM}"))),
+    }
+}
+
+/// What tells a child who its runner is.
+pub fn runner_mark() -> (&'static str, String) {
+    (RUNNER, std::process::id().to_string())
+}
+
+/// Called first in every process: one that a runner started ends when the runner does.
+pub fn end_with_runner() {
+    #[cfg(target_os = "linux")]
+    if let Some(runner) = std::env::var_os(RUNNER) {
+        let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
+        // The runner may have ended before the line above: then somebody else is the parent.
+        let parent = rustix::process::getppid().map_or(0, |parent| parent.as_raw_nonzero().get());
+        if runner.to_str() != Some(parent.to_string().as_str()) {
+            std::process::exit(2);
+        }
+    }
+}
+
+/// Ends a child and everything in its group, and waits for it.
+pub fn end(child: &mut Child) {
+    #[cfg(unix)]
+    {
+        let _ =
+            rustix::process::kill_process_group(rustix::process::Pid::from_child(child), rustix::process::Signal::KILL);
+    }
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+/// The memory of a child now and at most, in bytes; nothing where the system does not tell.
+pub fn memory(child: &Child) -> Option<(u64, u64)> {
+    let text = std::fs::read_to_string(format!("/proc/{}/status", child.id())).ok()?;
+    let value = |key: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(key))?;
+        Some(1024 * line.split_whitespace().next()?.parse::<u64>().ok()?)
+    };
+    Some((value("VmRSS:")?, value("VmHWM:")?))
+}
