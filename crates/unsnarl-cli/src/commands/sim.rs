@@ -12,7 +12,7 @@ use unsnarl::contact::Part;
 use unsnarl::report::FrameReport;
 use unsnarl::simulation::{Flow, Simulation};
 use unsnarl::step::Stage;
-use unsnarl_geometry::DVec3;
+use unsnarl_geometry::{Aabb, DVec3};
 use unsnarl_io::cache::Cache;
 use unsnarl_io::picture::{Colour, Frame, MeshStyle, Paint, Picture, View, Wireframe};
 use unsnarl_io::scene_file::{self, Scene};
@@ -323,7 +323,16 @@ fn draw(cache: &Cache, frame: u32, scene: &Scene, png: &Path) -> Result<(), Fail
     let mesh = cache.mesh().map_err(Failure::input)?;
     let world = &scene.world;
     let mut picture = Picture::new(1280, 800);
-    let shown = Frame::of_mesh(&positions, &mesh.triangles, |_| false);
+    let surfaces = world.surfaces.positions_at(&world.bodies, time);
+    let mut shown = Frame::of_mesh(&positions, &mesh.triangles, |_| false);
+    let mut first = 0;
+    for surface in world.surfaces.meshes() {
+        let own = &surfaces[first..first + surface.positions.len()];
+        first += own.len();
+        if surface.triangles.len() > 2 {
+            shown = shown.with_surroundings(Aabb::of_points(own.iter().copied()));
+        }
+    }
     picture.title(&format!("{} frame {frame}, {time:.2} s{}", scene.title, shown.remark()));
     let area = picture.area();
     let plain = MeshStyle { wireframe: Wireframe::Off, ..MeshStyle::CLOTH };
@@ -332,7 +341,6 @@ fn draw(cache: &Cache, frame: u32, scene: &Scene, png: &Path) -> Result<(), Fail
         world.model.pieces.iter().map(|piece| mesh.triangles[piece.triangles.clone()].to_vec()).collect();
     for (column, toward) in [DVec3::new(0.4, 0.5, 1.0), DVec3::new(-0.9, 0.25, 0.3)].into_iter().enumerate() {
         let view = View::framing(shown.bounds, toward, area.column(column, 2));
-        let surfaces = world.surfaces.positions_at(&world.bodies, time);
         let mut first = 0;
         for surface in world.surfaces.meshes() {
             let own = &surfaces[first..first + surface.positions.len()];

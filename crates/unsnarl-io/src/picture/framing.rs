@@ -12,6 +12,8 @@ use unsnarl_geometry::{Aabb, DVec3};
 
 /// A piece joins as long as the box is at most this many times as large as that of the piece that matters most.
 const LARGEST_GROWTH: f64 = 3.0;
+/// Surroundings join as long as the box grows by no more than this factor.
+const SURROUNDINGS_GROWTH: f64 = 1.6;
 /// The share of the vertices that may be far away on either side of an axis, and by how many extents of the others.
 const STRAY_SHARE: f64 = 0.005;
 const STRAY_DISTANCE: f64 = 1.5;
@@ -68,6 +70,12 @@ impl Frame {
         let both = large.bounds.union(small.bounds);
         let bounds = if size(both) <= LARGEST_GROWTH * size(small.bounds) { both } else { self.bounds };
         Self { bounds, pieces_outside: self.pieces_outside.max(other.pieces_outside) }
+    }
+
+    /// Takes in what stands around, such as the body that wears the cloth, unless what matters would become much smaller.
+    pub fn with_surroundings(self, bounds: Aabb) -> Self {
+        let all = self.bounds.union(bounds);
+        if size(all) <= SURROUNDINGS_GROWTH * size(self.bounds) { Self { bounds: all, ..self } } else { self }
     }
 
     /// A remark for the caption, where something is outside.

@@ -226,4 +226,6 @@ fn before_and_after_share_a_frame_unless_one_would_vanish() {
     assert_eq!(of(1.0).with(of(2.0)), of(2.0));
     assert_eq!(of(1.0).with(of(100.0)), of(1.0));
     assert_eq!(of(100.0).with(of(1.0)), of(100.0));
+    assert_eq!(of(1.0).with_surroundings(of(1.5).bounds), of(1.5));
+    assert_eq!(of(1.0).with_surroundings(of(2.0).bounds), of(1.0));
 }
