@@ -107,7 +107,7 @@ fn patterns_and_manifests_name_commands_inputs_bodies_and_options() {
         r#"{"command": "fix", "inputs": "../in/hanky.obj", "max-seconds": 100, "method": "auto"}"#,
         r#"{"name": "fall", "command": "sim", "inputs": "s.toml", "set": ["scene.frames=2", "scene.gravity=[0,0,0]"]}"#,
     ];
-    std::fs::write(folder.path("lists/jobs.jsonl"), lines.join("\n")).unwrap();
+    std::fs::write(folder.path("lists/jobs.jsonl"), format!("\u{feff}{}\r\n", lines.join("\r\n"))).unwrap();
     let run = batch(&folder, &["lists/jobs.jsonl", "-o", "out", "-q"]);
     assert_eq!((run.status, run.err.as_str()), (0, ""));
     let rows = report(&folder, "out");

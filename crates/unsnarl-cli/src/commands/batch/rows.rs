@@ -24,9 +24,10 @@ pub fn read(source: &Path, command: &str) -> Result<Vec<Row>, Vec<String>> {
     let rows = if source.is_dir() {
         files_of_folder(source, command)?
     } else if source.is_file() {
+        // Some editors begin a file with a mark of its encoding.
         let text = std::fs::read_to_string(source).map_err(|error| vec![format!("{shown}: cannot read: {error}")])?;
         match source.extension().and_then(|extension| extension.to_str()) {
-            Some("jsonl" | "ndjson") => json_lines(source, &text)?,
+            Some("jsonl" | "ndjson") => json_lines(source, text.trim_start_matches('\u{feff}'))?,
             Some("csv") => csv_lines(source, &text)?,
             _ => {
                 return Err(vec![format!(
