@@ -16,7 +16,7 @@ const MAY_NAME: [(&str, &[&str]); 7] = [
     ("unsnarl-io", &["unsnarl-geometry", "unsnarl-volume", "unsnarl"]),
     ("unsnarl-studio", &["unsnarl-geometry", "unsnarl-volume", "unsnarl", "unsnarl-io"]),
     ("unsnarl-cli", &["unsnarl-geometry", "unsnarl-volume", "unsnarl", "unsnarl-io", "unsnarl-studio"]),
-    ("unsnarl-py", &["unsnarl-geometry", "unsnarl-volume", "unsnarl", "unsnarl-io"]),
+    ("unsnarl-py", &["unsnarl-geometry", "unsnarl-volume", "unsnarl", "unsnarl-io", "unsnarl-cli"]),
 ];
 
 /// The stages of a step. No stage names another, but all may read the analysis and the remedy of `untangle`.

@@ -42,7 +42,7 @@ fn rows() -> Vec<(FindingKind, Format, Vec<u8>)> {
         (FindingKind::PromisesTooMuch, Format::Ply, ply("4000000000", "0 0 0\n")),
         (FindingKind::PromisesTooMuch, Format::Stl(StlEncoding::Binary), promising_stl),
         (FindingKind::Syntax, Format::Obj, b"v 0 zero 0\n".to_vec()),
-        (FindingKind::UnknownKind, Format::Usda, b"PXR-USDC".to_vec()),
+        (FindingKind::UnknownKind, Format::Usda, b"PXR-USDC\0\x03\0\0\0\0\0\0".to_vec()),
         (FindingKind::Unreadable, Format::Gltf, br#"{"buffers":[{"uri":"far.bin","byteLength":1}]}"#.to_vec()),
     ]
 }

@@ -346,7 +346,7 @@ impl Desk {
             return Ok((text, workpiece.verdict.as_ref().is_some_and(|verdict| verdict.is_clean())));
         }
         let first: &MeshFile = &workpiece.opened.files[0];
-        let Some(format) = first.format_for(path).or_else(|| Format::from_path(path)) else {
+        let Some(format) = first.format_for(path).or_else(|| Format::for_output(path)) else {
             let kinds = "expected .obj, .ply, .stl, .off, .gltf, .glb, .usda, or .json for the report";
             return Err(Trouble::Refusal(format!("{}: not a kind of file to save; {kinds}", path.display())));
         };

@@ -166,7 +166,7 @@ pub fn from_cache(name: &str, cache: &Cache) -> Result<Opened, OpenError> {
 fn read(name: &str, bytes: Vec<u8>, remarks: &mut Vec<String>) -> Result<MeshFile, OpenError> {
     let unusable = |line: String| OpenError::Unusable(line);
     let Some(format) = Format::from_path(Path::new(name)) else {
-        let kinds = "expected .obj, .ply, .stl, .off, .gltf, .glb or .usda";
+        let kinds = "expected .obj, .ply, .stl, .off, .gltf, .glb, .usda, .usdc or .usdz";
         return Err(unusable(format!("{name}: not a kind of mesh that is known; {kinds}")));
     };
     let file =

@@ -136,8 +136,9 @@ fn workpiece(flags: &Flags, inputs: &Inputs) -> Result<Workpiece, Failure> {
 /// The file to write for every garment.
 fn targets(flags: &Flags) -> Result<Vec<PathBuf>, Failure> {
     let known = |path: &Path| {
-        Format::from_path(path).map(|_| ()).ok_or_else(|| {
-            Failure::usage(format!("{}: the name does not say a kind of mesh file, such as .obj", path.display()))
+        Format::for_output(path).map(|_| ()).ok_or_else(|| {
+            let what = "the name does not say a kind of mesh file that is written, such as .obj or .usda";
+            Failure::usage(format!("{}: {what}", path.display()))
         })
     };
     if let [_] = flags.meshes[..] {
@@ -147,7 +148,10 @@ fn targets(flags: &Flags) -> Result<Vec<PathBuf>, Failure> {
     let mut targets = Vec::new();
     for mesh in &flags.meshes {
         let name = mesh.file_name().ok_or_else(|| Failure::usage(format!("{}: not a file", mesh.display())))?;
-        let target = flags.output.join(name);
+        let mut target = flags.output.join(name);
+        if Format::for_output(&target).is_none() {
+            target.set_extension("usda");
+        }
         if targets.contains(&target) {
             let name = name.to_string_lossy();
             return Err(Failure::usage(format!("two garments are called {name}: give them different names")));
@@ -223,7 +227,7 @@ fn stored(inputs: &Inputs, positions: &[DVec3], targets: &[PathBuf]) -> Vec<Mesh
         .zip(targets)
         .map(|((part, file), target)| {
             let moved = file.with_positions(positions[part.vertices.clone()].to_vec());
-            match Format::from_path(target) {
+            match Format::for_output(target) {
                 Some(format) => moved.with_positions(moved.stored_positions(format)),
                 None => moved,
             }

@@ -34,6 +34,16 @@ pub enum ExportError {
         /// The file.
         path: String,
     },
+    /// The output is of a kind that the Python package writes.
+    #[error(
+        "{path}: the Python package writes this: pip install 'unsnarl[{extra}]', then the same command; or choose .usda or .glb"
+    )]
+    NeedsPython {
+        /// The file.
+        path: String,
+        /// The extra of the package that is needed.
+        extra: &'static str,
+    },
     /// There is nothing to write.
     #[error("{path}: no frame from {first} to {last}; the cache ends at {end}")]
     Empty {
@@ -110,6 +120,8 @@ pub fn export(cache: &Cache, target: &Path, selection: Selection) -> Result<usiz
         "glb" => gltf::write(&source, target)?,
         "obj" => obj_sequence::write(&source, target)?,
         "pc2" => write_streaming(target, |out| pc2::write(&source, out))?,
+        "usdc" | "usd" | "usdz" => return Err(ExportError::NeedsPython { path, extra: "usd" }),
+        "abc" => return Err(ExportError::NeedsPython { path, extra: "abc" }),
         _ => return Err(ExportError::Kind { path }),
     }
     Ok(source.frames.len())

@@ -89,8 +89,13 @@ fn a_glb_is_as_long_as_it_says_and_names_one_target_per_later_frame() {
 fn what_cannot_be_exported_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let (cache, _) = falling(&folder.path().join("cache"));
-    let error = export(&cache, Path::new("out.abc"), Selection::default()).unwrap_err();
-    assert_eq!(error.to_string(), "out.abc: expected a name that ends in .usda, .glb, .obj or .pc2");
+    let error = export(&cache, Path::new("out.fbx"), Selection::default()).unwrap_err();
+    assert_eq!(error.to_string(), "out.fbx: expected a name that ends in .usda, .glb, .obj or .pc2");
+    for (name, extra) in [("out.abc", "abc"), ("out.usdc", "usd"), ("out.usdz", "usd")] {
+        let error = export(&cache, Path::new(name), Selection::default()).unwrap_err().to_string();
+        let start = format!("{name}: the Python package writes this: pip install 'unsnarl[{extra}]'");
+        assert!(error.starts_with(&start), "{error}");
+    }
     let late = Selection { first: 9, ..Selection::default() };
     assert!(export(&cache, Path::new("out.pc2"), late).unwrap_err().to_string().contains("the cache ends at 2"));
 }

@@ -140,7 +140,7 @@ catalogue! {
         "export the file again, or mend the place named";
     UnknownKind "unknown-kind" Refusal Refused,
         "the file is of a kind that is not read",
-        "convert it to OBJ, PLY, STL, OFF, glTF, GLB or USDA (binary USD: usdcat IN.usdc -o OUT.usda)";
+        "convert it to OBJ, PLY, STL, OFF, glTF, GLB or USD";
     Unreadable "unreadable" Refusal Refused,
         "the system does not hand the file out, or does not take it",
         "check the path and its permissions";

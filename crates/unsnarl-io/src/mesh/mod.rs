@@ -55,7 +55,7 @@ pub enum Format {
     Gltf,
     /// glTF 2.0 as one binary file.
     Glb,
-    /// Universal scene description as text.
+    /// Universal scene description; binary files are read too.
     Usda,
 }
 
@@ -81,10 +81,17 @@ impl Format {
         Self::Usda,
     ];
 
-    /// By the extension of a path, in either case.
+    /// The kind of a file to write at a path; binary USD is read only.
+    pub fn for_output(path: &Path) -> Option<Self> {
+        let is_binary =
+            path.extension().is_some_and(|own| ["usdc", "usdz"].iter().any(|kind| own.eq_ignore_ascii_case(kind)));
+        Self::from_path(path).filter(|_| !is_binary)
+    }
+
+    /// The kind of a file to read, by the extension of its path, in either case.
     pub fn from_path(path: &Path) -> Option<Self> {
         let extension = path.extension()?.to_str()?.to_ascii_lowercase();
-        if extension == "usd" {
+        if matches!(extension.as_str(), "usd" | "usdc" | "usdz") {
             return Some(Self::Usda);
         }
         Self::ALL.iter().copied().find(|format| format.extension() == extension)
@@ -296,7 +303,7 @@ impl MeshFile {
 
     /// The kind of file that [`write`] makes at a path: by its extension, and an STL file in the encoding of the input.
     pub fn format_for(&self, path: &Path) -> Option<Format> {
-        match (Format::from_path(path)?, self.format) {
+        match (Format::for_output(path)?, self.format) {
             (Format::Stl(_), Format::Stl(encoding)) => Some(Format::Stl(encoding)),
             (format, _) => Some(format),
         }
@@ -425,6 +432,7 @@ pub fn encode(format: Format, file: &MeshFile) -> Vec<u8> {
 
 fn unknown_kind(path: &Path) -> Flaw {
     let detail = match path.extension() {
+        Some(_) if Format::from_path(path).is_some() => "binary USD is read, not written here; write .usda".to_owned(),
         None => "the name has no extension that says its kind".to_owned(),
         Some(extension) => format!("`.{}` is not a kind of mesh file known here", extension.to_string_lossy()),
     };

@@ -1,4 +1,4 @@
-//! USD text files (`.usda`), read and written by hand.
+//! USD files, read and written by hand: text (`.usda`), binary (`.usdc`), packages (`.usdz`), and `.usd`, which may be any of them.
 //!
 //! Read: `Mesh` prims with `points`, `faceVertexCounts`, `faceVertexIndices`, `orientation`, `primvars:st` (per vertex
 //! or per corner, indexed or not), `GeomSubset` children and material bindings as labels, transforms of all parents,
@@ -7,8 +7,9 @@
 //!
 //! Guarantees: points are rounded to the type that the file declares, as other readers do. Written back, only moved
 //! points and the extents of meshes differ from the original text.
-//! Does not: read binary USD (`.usdc`, `.usdz`), nor follow references, payloads and variants.
+//! Does not: write binary USD, nor follow references, payloads and variants.
 
+mod binary;
 mod lexer;
 mod motion;
 mod parser;
@@ -24,15 +25,15 @@ use super::error::{Flaw, Place};
 use super::findings::{Finding, FindingKind};
 use super::source::{Patches, PositionPlace, Spelling};
 use super::text::{Precision, push_point, shown};
-use super::{Format, LengthUnit, MeshFile, ReadOptions, UpAxis, Weld};
+use super::{Format, KeepSource, LengthUnit, MeshFile, ReadOptions, UpAxis, Weld};
 use parser::{Layer, MeshData, Prim, PrimKind, Samples, parse};
 use std::collections::HashMap;
 use unsnarl_geometry::math::DAffine3;
 use unsnarl_geometry::{DVec2, DVec3};
 
 pub(super) fn read(bytes: Vec<u8>, options: &ReadOptions) -> Result<MeshFile, Flaw> {
-    check_kind(&bytes)?;
-    let layer = parse(&bytes, Samples::First)?;
+    let bytes = unpacked(bytes)?;
+    let layer = layer_of(&bytes, Samples::First)?;
     let mut reader = Reader {
         draft: Draft::new(options.conversion(unit(&layer)?, up_axis(&layer)?)),
         layer: &layer,
@@ -58,21 +59,33 @@ pub(super) fn read(bytes: Vec<u8>, options: &ReadOptions) -> Result<MeshFile, Fl
     let invertible = frames.iter().all(|frame| frame.matrix3.determinant().abs() > 1e-30);
     let patches = precision
         .flatten()
-        .filter(|_| invertible && layer.time_sampled == 0)
+        .filter(|_| invertible && layer.time_sampled == 0 && !binary::is_crate(&bytes))
         .map(|precision| Patches { frames, ..draft.take_patches(Spelling::Text { separator: ", ", precision }) });
     drop(layer);
-    draft.finish(Format::Usda, options.keep_source, bytes, patches)
+    // It is written as text.
+    let keep = if binary::is_crate(&bytes) { KeepSource::Forget } else { options.keep_source };
+    draft.finish(Format::Usda, keep, bytes, patches)
 }
 
-fn check_kind(bytes: &[u8]) -> Result<(), Flaw> {
-    if bytes.starts_with(b"PXR-USDC") || bytes.starts_with(b"PK\x03\x04") {
-        let detail = "binary USD is not read; expected USD text";
-        return Err(Flaw::new(Place::Byte(0), FindingKind::UnknownKind, detail));
+/// The layer of a package; other files as they are.
+fn unpacked(mut bytes: Vec<u8>) -> Result<Vec<u8>, Flaw> {
+    if binary::is_package(&bytes) {
+        let own = binary::first_file(&bytes)?;
+        bytes.truncate(own.end);
+        bytes.drain(..own.start);
+    }
+    Ok(bytes)
+}
+
+/// Reads a layer, text or binary.
+fn layer_of(bytes: &[u8], samples: Samples) -> Result<Layer, Flaw> {
+    if binary::is_crate(bytes) {
+        return binary::read_layer(bytes, samples);
     }
     if !bytes.starts_with(b"#usda") {
-        return Err(Flaw::syntax(Place::Line(1), "expected `#usda 1.0` in the first line"));
+        return Err(Flaw::syntax(Place::Line(1), "expected `#usda 1.0` in the first line, or binary USD"));
     }
-    Ok(())
+    parse(bytes, samples)
 }
 
 fn unit(layer: &Layer) -> Result<LengthUnit, Flaw> {
@@ -141,7 +154,7 @@ impl<'a> Reader<'a> {
     fn mesh(&mut self, index: usize) -> Result<(), Flaw> {
         let prim = &self.layer.prims[index];
         let mesh = &prim.mesh;
-        let place = Place::Line(prim.line);
+        let place = place_of(prim);
         let world = self.worlds[index].clone().map_err(|operation| {
             let operation = shown(operation.as_bytes());
             Flaw::syntax(place, format!("expected known transforms with their values, found `{operation}`"))
@@ -281,6 +294,11 @@ impl<'a> Reader<'a> {
         }
         Ok(corners)
     }
+}
+
+/// Where a prim is in its file; binary files have no lines.
+fn place_of(prim: &Prim) -> Place {
+    if prim.line == 0 { Place::Whole } else { Place::Line(prim.line) }
 }
 
 /// How exactly the points of a mesh are declared.

@@ -7,8 +7,8 @@
 use super::super::error::{Flaw, Place};
 use super::super::findings::FindingKind;
 use super::super::{MeshFile, MeshMotion, ReadOptions};
-use super::parser::{Layer, PrimKind, Sample, Samples, parse};
-use super::{check_kind, point_precision, unit, up_axis, worlds};
+use super::parser::{Layer, PrimKind, Sample, Samples};
+use super::{layer_of, place_of, point_precision, unit, unpacked, up_axis, worlds};
 use unsnarl_geometry::DVec3;
 use unsnarl_geometry::math::is_finite;
 
@@ -19,8 +19,8 @@ const USUAL_RATE: f64 = 24.0;
 
 /// Reads a file with all its time samples; a file without any has no frame.
 pub(in super::super) fn read_motion(bytes: Vec<u8>, options: &ReadOptions) -> Result<MeshMotion, Flaw> {
-    check_kind(&bytes)?;
-    let mut layer = parse(&bytes, Samples::All)?;
+    let bytes = unpacked(bytes)?;
+    let mut layer = layer_of(&bytes, Samples::All)?;
     let rate = layer.time_codes_per_second.unwrap_or(USUAL_RATE);
     if !(rate.is_finite() && rate > 0.0) {
         return Err(Flaw::syntax(Place::Whole, format!("timeCodesPerSecond is {rate}; expected a number above 0")));
@@ -61,7 +61,7 @@ fn freeze(layer: &mut Layer, code: f64) -> Result<(), Flaw> {
             let Some(values) = at(samples, code) else { continue };
             if property == "points" {
                 if !values.len().is_multiple_of(3) {
-                    return Err(Flaw::syntax(Place::Line(prim.line), "expected three numbers for every point"));
+                    return Err(Flaw::syntax(place_of(prim), "expected three numbers for every point"));
                 }
                 prim.mesh.points = values.chunks_exact(3).map(|point| [point[0], point[1], point[2]]).collect();
             } else {
@@ -92,10 +92,7 @@ fn positions(layer: &Layer) -> Result<Vec<DVec3>, Flaw> {
     let mut out = Vec::new();
     for (prim, world) in layer.prims.iter().zip(worlds).filter(|(prim, _)| prim.kind == PrimKind::Mesh) {
         let world = world.map_err(|operation| {
-            Flaw::syntax(
-                Place::Line(prim.line),
-                format!("expected known transforms with their values, found `{operation}`"),
-            )
+            Flaw::syntax(place_of(prim), format!("expected known transforms with their values, found `{operation}`"))
         })?;
         let precision = point_precision(&prim.mesh);
         out.extend(prim.mesh.points.iter().map(|&point| {

@@ -538,7 +538,7 @@ impl Prim {
 }
 
 /// Whether a property of a prim is read at all.
-fn is_read(kind: PrimKind, property: &str, property_type: &str) -> bool {
+pub(super) fn is_read(kind: PrimKind, property: &str, property_type: &str) -> bool {
     let transform = property.starts_with("xformOp");
     match kind {
         PrimKind::Mesh => {
@@ -557,7 +557,7 @@ fn is_read(kind: PrimKind, property: &str, property_type: &str) -> bool {
 }
 
 /// The name of a rest field without the namespace, which drafts spell differently.
-fn rest_field(property: &str) -> Option<&str> {
+pub(super) fn rest_field(property: &str) -> Option<&str> {
     let field = property.rsplit(':').next()?;
     let known = ["restShapePoints", "restTriVtxIndices", "restAdjTriPairs", "restBendAngles", "restBendAnglesDefault"];
     let space = &property[..property.len() - field.len()];

@@ -1,0 +1,97 @@
+//! Arrays as meshes: borrowed, looked over, never copied on the way in.
+//!
+//! Guarantees: points are finite and no larger than files may have them; indices are not negative. Topology refuses the rest.
+
+use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2};
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use unsnarl::analysis::{Assembly, PartKind};
+use unsnarl_geometry::{DVec3, TriMesh};
+use unsnarl_io::mesh::LARGEST_COORDINATE;
+
+/// A name, points and triangles, as the Python side hands them over.
+pub type NamedArrays<'py> = (String, PyReadonlyArray2<'py, f64>, PyReadonlyArray2<'py, i32>);
+
+/// A mesh whose numbers belong to Python.
+#[derive(Clone, Copy)]
+pub struct Borrowed<'a> {
+    pub name: &'a str,
+    pub positions: &'a [DVec3],
+    pub triangles: &'a [[u32; 3]],
+}
+
+impl Borrowed<'_> {
+    /// A copy that outlives the call.
+    pub fn to_mesh(self) -> TriMesh {
+        TriMesh { positions: self.positions.to_vec(), triangles: self.triangles.to_vec() }
+    }
+}
+
+/// One readable line as an exception.
+pub fn wrong(line: impl std::fmt::Display) -> PyErr {
+    PyValueError::new_err(line.to_string())
+}
+
+/// Borrows a mesh and looks it over.
+pub fn borrow<'a>((name, points, triangles): &'a NamedArrays<'_>) -> PyResult<Borrowed<'a>> {
+    let positions = self::points(points).map_err(|problem| wrong(format!("{name}: {problem}")))?;
+    let triangles = self::triangles(triangles).map_err(|problem| wrong(format!("{name}: {problem}")))?;
+    if triangles.is_empty() {
+        return Err(wrong(format!("{name}: no triangles; expected at least one row of three vertex indices")));
+    }
+    Ok(Borrowed { name, positions, triangles })
+}
+
+/// Points of an array with three columns.
+pub fn points<'a>(array: &'a PyReadonlyArray2<'_, f64>) -> Result<&'a [DVec3], String> {
+    let numbers = array.as_slice().map_err(|_| "points are not C-contiguous float64".to_owned())?;
+    let points: &[DVec3] =
+        bytemuck::try_cast_slice(numbers).map_err(|_| "points do not have three columns".to_owned())?;
+    let is_usable = |point: &DVec3| point.abs().max_element() <= LARGEST_COORDINATE && !point.is_nan();
+    match points.iter().position(|point| !is_usable(point)) {
+        None => Ok(points),
+        Some(vertex) if points[vertex].is_finite() => {
+            Err(format!("vertex {vertex} has a coordinate beyond {LARGEST_COORDINATE:e} m"))
+        }
+        Some(vertex) => Err(format!("vertex {vertex} has a coordinate that is not a finite number")),
+    }
+}
+
+/// Triangles of an array with three columns.
+pub fn triangles<'a>(array: &'a PyReadonlyArray2<'_, i32>) -> Result<&'a [[u32; 3]], String> {
+    let numbers = array.as_slice().map_err(|_| "triangles are not C-contiguous int32".to_owned())?;
+    if let Some(at) = numbers.iter().position(|&index| index < 0) {
+        return Err(format!("triangle {} names vertex {}; expected indices from 0", at / 3, numbers[at]));
+    }
+    bytemuck::try_cast_slice(numbers).map_err(|_| "triangles do not have three columns".to_owned())
+}
+
+/// Garments, then bodies, under one numbering.
+pub fn assemble(garments: &[Borrowed<'_>], bodies: &[Borrowed<'_>]) -> PyResult<Assembly> {
+    let kinds = garments.iter().map(|_| PartKind::Cloth).chain(bodies.iter().map(|_| PartKind::Body));
+    let meshes = garments.iter().chain(bodies).zip(kinds);
+    let parts = meshes.map(|(mesh, kind)| (mesh.name.to_owned(), kind, mesh.positions.len(), mesh.triangles));
+    Assembly::new(parts).map_err(|error| {
+        let names: Vec<&str> = garments.iter().chain(bodies).map(|mesh| mesh.name).collect();
+        wrong(format!("{}: {error}", names.join(", ")))
+    })
+}
+
+/// A new array of points.
+pub fn array_of_points<'py>(py: Python<'py>, points: &[DVec3]) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    reshaped(PyArray1::from_slice(py, bytemuck::cast_slice(points)), points.len(), 3)
+}
+
+/// A new array of triangles.
+pub fn array_of_triangles<'py>(py: Python<'py>, triangles: &[[u32; 3]]) -> PyResult<Bound<'py, PyArray2<i32>>> {
+    reshaped(PyArray1::from_slice(py, bytemuck::cast_slice(triangles)), triangles.len(), 3)
+}
+
+/// A row of numbers as a table.
+pub fn reshaped<'py, T: numpy::Element>(
+    numbers: Bound<'py, PyArray1<T>>,
+    rows: usize,
+    columns: usize,
+) -> PyResult<Bound<'py, PyArray2<T>>> {
+    numbers.reshape([rows, columns]).map_err(|error| PyRuntimeError::new_err(error.to_string()))
+}

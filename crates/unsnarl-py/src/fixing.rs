@@ -1,0 +1,193 @@
+//! `unsnarl.fix`.
+
+use crate::arrays::{self, Borrowed, NamedArrays, wrong};
+use crate::working::{self, Line, Stop, Word};
+use numpy::{PyArray2, PyReadonlyArray2, PyUntypedArrayMethods};
+use pyo3::prelude::*;
+use std::sync::Arc;
+use std::sync::mpsc;
+use std::time::Instant;
+use unsnarl::analysis::{self, Assembly, Examination, SmallestGap, Workspace};
+use unsnarl::fix::report::FixReport;
+use unsnarl::fix::{Continue, FixSettings, Progress, untangle_unless};
+use unsnarl::model::RestAngles;
+use unsnarl::scene::garment::{Garment, GarmentDescription, GarmentInput};
+use unsnarl::scene::workpiece::{RestWish, Setup, StyleWish, Workpiece};
+use unsnarl::untangle::Method;
+use unsnarl_geometry::math::DVec2;
+use unsnarl_geometry::{DVec3, TriMesh, UvMap};
+
+/// Rest points (three columns) or panels (two) with their triangles.
+type RestArrays<'py> = (PyReadonlyArray2<'py, f64>, PyReadonlyArray2<'py, i32>);
+/// A garment: mesh, rest shape, pins.
+type GarmentArrays<'py> = (NamedArrays<'py>, Option<RestArrays<'py>>, Vec<u32>);
+/// Positions of every garment, and the report as JSON.
+type Fixed<'py> = (Vec<Bound<'py, PyArray2<f64>>>, String);
+
+/// What is told of a step: its number, contours, red vertices, and where cloth is.
+type News = (usize, usize, usize, Vec<DVec3>);
+
+/// How to untangle.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Wishes {
+    layers: Vec<i32>,
+    style: Vec<String>,
+    method: String,
+    max_seconds: f64,
+}
+
+/// Everything that untangling needs, free of Python's memory.
+struct Task {
+    assembly: Assembly,
+    garments: Vec<(TriMesh, Option<OwnRest>, Vec<u32>)>,
+    bodies: Vec<TriMesh>,
+    layers: Vec<i32>,
+    styles: Vec<StyleWish>,
+    method: Method,
+    max_seconds: f64,
+    has_listener: bool,
+}
+
+enum OwnRest {
+    Mesh(TriMesh),
+    Panels(UvMap),
+}
+
+/// Untangles garments.
+#[pyfunction]
+#[pyo3(signature = (garments, bodies, wishes, on_step, threads))]
+pub fn fix<'py>(
+    py: Python<'py>,
+    garments: Vec<GarmentArrays<'py>>,
+    bodies: Vec<NamedArrays<'py>>,
+    wishes: Wishes,
+    on_step: Option<Py<PyAny>>,
+    threads: Option<usize>,
+) -> PyResult<Fixed<'py>> {
+    let meshes: Vec<Borrowed<'_>> = garments.iter().map(|(mesh, ..)| arrays::borrow(mesh)).collect::<PyResult<_>>()?;
+    let bodies: Vec<Borrowed<'_>> = bodies.iter().map(arrays::borrow).collect::<PyResult<_>>()?;
+    let mut owned = Vec::new();
+    for (mesh, (_, rest, pins)) in meshes.iter().zip(&garments) {
+        let rest = rest.as_ref().map(own_rest).transpose();
+        let rest = rest.map_err(|problem| wrong(format!("{}: rest: {problem}", mesh.name)))?;
+        owned.push((mesh.to_mesh(), rest, pins.clone()));
+    }
+    let Wishes { layers, style, method, max_seconds } = wishes;
+    let wish = |text: &String| text.parse().map_err(|problem| wrong(format!("style: {problem}")));
+    let task = Task {
+        assembly: arrays::assemble(&meshes, &bodies)?,
+        garments: owned,
+        bodies: bodies.iter().map(|body| body.to_mesh()).collect(),
+        layers,
+        styles: style.iter().map(wish).collect::<PyResult<_>>()?,
+        method: method.parse().map_err(|problem| wrong(format!("method: {problem}")))?,
+        max_seconds,
+        has_listener: on_step.is_some(),
+    };
+    let stop = Stop::default();
+    let own = stop.clone();
+    let (parts, report) = working::run(
+        py,
+        threads,
+        &stop,
+        move |line: &Line<News, _>| untangle(task, &own, line),
+        |py, (step, contours, red_vertices, positions)| {
+            let Some(listener) = &on_step else { return Ok(true) };
+            let positions = arrays::array_of_points(py, &positions)?;
+            let answer = listener.bind(py).call1((step, contours, red_vertices, positions))?;
+            // Only `False` itself stops: most callbacks return nothing.
+            Ok(!answer.is(pyo3::types::PyBool::new(py, false)))
+        },
+    )?
+    .map_err(wrong)?;
+    let arrays = parts.iter().map(|points| arrays::array_of_points(py, points)).collect::<PyResult<_>>()?;
+    Ok((arrays, serde_json::to_string(&report).map_err(wrong)?))
+}
+
+/// Copies a rest shape: the call may be left before the work ends.
+fn own_rest((places, triangles): &RestArrays<'_>) -> Result<OwnRest, String> {
+    let corners = arrays::triangles(triangles)?.to_vec();
+    if places.shape()[1] == 3 {
+        return Ok(OwnRest::Mesh(TriMesh { positions: arrays::points(places)?.to_vec(), triangles: corners }));
+    }
+    let numbers = places.as_slice().map_err(|_| "panels are not C-contiguous float64".to_owned())?;
+    if let Some(at) = numbers.iter().position(|number| !number.is_finite()) {
+        return Err(format!("panel vertex {} has a coordinate that is not a finite number", at / 2));
+    }
+    let coordinates = numbers.chunks_exact(2).map(DVec2::from_slice).collect();
+    Ok(OwnRest::Panels(UvMap { coordinates, triangles: corners }))
+}
+
+/// The work itself, as the command does it.
+fn untangle(task: Task, stop: &Stop, line: &Line<News, Result<Done, String>>) -> Result<Done, String> {
+    let start = Instant::now();
+    let workspace = &mut Workspace::default();
+    let workpiece = task.workpiece().map_err(|problem| problem.to_string())?;
+    let before = examine(&workpiece, &workpiece.positions(), start, workspace);
+    let settings = FixSettings {
+        method: task.method,
+        styles: workpiece.styles(&task.styles, &before).map_err(|error| error.to_string())?,
+        layers: workpiece.layers(&task.layers).map_err(|error| error.to_string())?,
+        ..workpiece.settings()
+    };
+    let (limit, asked) = (task.max_seconds, stop.clone());
+    let is_over = move || asked.is_set() || start.elapsed().as_secs_f64() > limit;
+    let cloth_count = workpiece.cloth_count();
+    let is_late = Arc::new(is_over.clone());
+    let outcome = untangle_unless(workpiece.patient(), &settings, is_late, &mut |progress: &Progress| {
+        let goes_on = !task.has_listener || tell(line, progress, cloth_count);
+        if goes_on && !is_over() { Continue::Yes } else { Continue::No }
+    });
+    let all = workpiece.with_bodies(&outcome.positions);
+    let after = examine(&workpiece, &all, start, workspace);
+    let mut report = workpiece.report(before, &after, &outcome, &all);
+    report.seconds = start.elapsed().as_secs_f64();
+    let parts = &workpiece.assembly.parts()[..workpiece.garments.len()];
+    Ok((parts.iter().map(|part| all[part.vertices.clone()].to_vec()).collect(), report))
+}
+
+/// Positions of every garment, and the report.
+type Done = (Vec<Vec<DVec3>>, FixReport);
+
+/// Tells the caller of a step and waits for the answer: whether to go on.
+fn tell<R>(line: &Line<News, R>, progress: &Progress<'_>, cloth_count: usize) -> bool {
+    let (answer, heard) = mpsc::sync_channel(1);
+    let (contours, red) = (progress.tangle.contours.len(), progress.tangle.colours.red_vertices.len());
+    let news = (progress.step, contours, red, progress.positions[..cloth_count].to_vec());
+    line.send(Word::Step(news, answer)).is_ok() && heard.recv().unwrap_or(false)
+}
+
+fn examine(workpiece: &Workpiece, positions: &[DVec3], start: Instant, workspace: &mut Workspace) -> Examination {
+    let assembly = &workpiece.assembly;
+    let name_of = |triangle| assembly.parts()[assembly.part_of_triangle(triangle)].name.clone();
+    let mut found = analysis::examine(assembly, positions, SmallestGap::Measured, name_of, workspace);
+    found.report.seconds = start.elapsed().as_secs_f64();
+    found
+}
+
+impl Task {
+    fn workpiece(&self) -> Result<Workpiece, String> {
+        let mut garments = Vec::new();
+        for ((mesh, _, pins), part) in self.garments.iter().zip(self.assembly.parts()) {
+            let description = GarmentDescription { pins: vec![pins.clone()], ..GarmentDescription::default() };
+            let garment = Garment::build(&GarmentInput::new(mesh, None), &description);
+            garments.push(garment.map_err(|error| format!("{}: {error}", part.name))?);
+        }
+        let rest = self.garments.iter().map(|(_, rest, _)| match rest {
+            None => RestWish::Garment,
+            Some(OwnRest::Mesh(mesh)) => RestWish::Mesh(mesh),
+            Some(OwnRest::Panels(uv)) => RestWish::Panels(uv),
+        });
+        let meshes = self.garments.iter().map(|(mesh, ..)| mesh).chain(&self.bodies);
+        let positions: Vec<DVec3> = meshes.flat_map(|mesh| mesh.positions.iter().copied()).collect();
+        let setup = Setup {
+            assembly: self.assembly.clone(),
+            positions: &positions,
+            garments,
+            rest: rest.collect(),
+            rest_angles: RestAngles::AsLoaded,
+        };
+        Workpiece::build(setup).map_err(|error| error.to_string())
+    }
+}
