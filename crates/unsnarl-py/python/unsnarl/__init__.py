@@ -7,10 +7,39 @@
 Lengths are metres. Positions are exact input: a verdict holds for these very numbers. See docs/python.md.
 """
 
-from ._check import CheckReport, check
-from ._fix import FixResult, Progress, fix
-from ._level_set import LevelSet
-from ._scene import Scene
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ._check import CheckReport, check
+    from ._fix import FixResult, Progress, fix
+    from ._level_set import LevelSet
+    from ._scene import Scene
 
 __version__ = "0.1.0"
 __all__ = ["CheckReport", "FixResult", "LevelSet", "Progress", "Scene", "check", "fix"]
+
+# Loaded when they are first used: the command starts without numpy.
+_HOMES = {
+    "CheckReport": "._check",
+    "check": "._check",
+    "FixResult": "._fix",
+    "Progress": "._fix",
+    "fix": "._fix",
+    "LevelSet": "._level_set",
+    "Scene": "._scene",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'unsnarl' has no attribute '{name}'")
+    value = getattr(importlib.import_module(_HOMES[name], __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -6,12 +6,13 @@ import json
 import pathlib
 import struct
 import zlib
+from typing import Any
 
 import numpy as np
 
 _HEADER = "<8sIIII"
 _ENTRY = "<16sIIQQII"
-_KINDS = {1: np.dtype("<f8"), 2: np.dtype("<u4")}
+_KINDS: dict[int, np.dtype[Any]] = {1: np.dtype("<f8"), 2: np.dtype("<u4")}
 
 
 class CacheError(ValueError):

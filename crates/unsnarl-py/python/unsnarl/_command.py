@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import pathlib
 import signal
 import sys
+import sysconfig
 
 
 def main() -> int:
@@ -15,14 +18,25 @@ def main() -> int:
         return export.command(arguments[1:], target)
     from . import _unsnarl
 
+    # A batch starts itself again for every sample, and this process is an interpreter.
+    if (program := script()) is not None:
+        os.environ.setdefault("UNSNARL_PROGRAM", str(program))
     # Python would only note a Ctrl-C and wait for the command to end.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     return _unsnarl.command(arguments)
 
 
+def script() -> pathlib.Path | None:
+    """The script that starts the command, where it was installed."""
+    named = pathlib.Path(sys.argv[0]).absolute()
+    beside = [named, pathlib.Path(sys.executable).parent / "unsnarl", pathlib.Path(sysconfig.get_path("scripts")) / "unsnarl"]
+    return next((path for path in beside if path.stem == "unsnarl" and path.is_file() and os.access(path, os.X_OK)), None)
+
+
 def _needs_python(arguments: list[str]) -> str | None:
     """The kind of file, where `export` asks for one that Python packages write."""
-    if arguments[1:2] != ["export"]:
+    words = [word for word in arguments[1:] if not word.startswith("-")]
+    if words[:1] != ["export"]:
         return None
     for word in arguments:
         name = word.split("=", 1)[-1].lower()

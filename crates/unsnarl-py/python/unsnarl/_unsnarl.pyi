@@ -1,31 +1,27 @@
 """The engine, as the package's Python side calls it. Use `unsnarl` itself: arrays are brought into form there."""
 
-from collections.abc import Callable
-from typing import Any, TypeAlias, TypedDict, final
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias, final
 
 from numpy import float64, int32
 from numpy.typing import NDArray
+
+__all__ = ["Levels", "Simulated", "check", "command", "fix"]
 
 _Points: TypeAlias = NDArray[float64]
 _Triangles: TypeAlias = NDArray[int32]
 _Mesh: TypeAlias = tuple[str, _Points, _Triangles]
 _Garment: TypeAlias = tuple[_Mesh, tuple[_Points, _Triangles] | None, list[int]]
 
-class _Wishes(TypedDict):
-    layers: list[int]
-    style: list[str]
-    method: str
-    max_seconds: float
-
 def check(
-    garments: list[_Mesh], bodies: list[_Mesh], smallest_gap: bool, threads: int | None
+    garments: Sequence[_Mesh], bodies: Sequence[_Mesh], smallest_gap: bool, threads: int | None
 ) -> tuple[str, NDArray[int32]]:
     """Looks for everything that meets: the report as JSON, and the pairs of triangles."""
 
 def fix(
-    garments: list[_Garment],
-    bodies: list[_Mesh],
-    wishes: _Wishes,
+    garments: Sequence[_Garment],
+    bodies: Sequence[_Mesh],
+    wishes: Mapping[str, Any],
     on_step: Callable[[int, int, int, _Points], Any] | None,
     threads: int | None,
 ) -> tuple[list[_Points], str]:

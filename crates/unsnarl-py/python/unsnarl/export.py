@@ -54,7 +54,7 @@ def export(
 
 def _write_usd(source: Cache, target: pathlib.Path, frames: list[int]) -> None:
     try:
-        from pxr import Gf, Sdf, Usd, UsdGeom, Vt
+        from pxr import Gf, Sdf, Usd, UsdGeom, Vt  # type: ignore
     except ImportError:
         raise _missing(target) from None
     is_package = target.suffix.lower() == ".usdz"
@@ -99,8 +99,8 @@ def _write_usd(source: Cache, target: pathlib.Path, frames: list[int]) -> None:
 
 def _write_alembic(source: Cache, target: pathlib.Path, frames: list[int]) -> None:
     try:
-        import imath
-        from alembic3d import Abc, AbcCoreAbstract, AbcGeom
+        import imath  # type: ignore
+        from alembic3d import Abc, AbcCoreAbstract, AbcGeom  # type: ignore
     except ImportError:
         raise _missing(target) from None
     rate = float(source.info["frame_rate"])
@@ -169,7 +169,7 @@ def command(arguments: list[str], ending: str) -> int:
     parser.add_argument("--threads", type=int, help=argparse.SUPPRESS)
     parser.add_argument("-q", "--quiet", action="store_true")
     parser.add_argument("-v", "--verbose", action="store_true")
-    flags = parser.parse_args(arguments[1:])
+    flags = parser.parse_args([word for word in arguments if word != "export"])
     try:
         count = export(flags.cache, flags.output, flags.first, flags.last, flags.every)
         vertices = Cache(pathlib.Path(flags.cache)).info["vertices"]
