@@ -26,13 +26,13 @@ pub fn check<'py>(
     let bodies: Vec<_> = bodies.iter().map(arrays::borrow).collect::<PyResult<_>>()?;
     let gap = if smallest_gap { SmallestGap::Measured } else { SmallestGap::LeftOut };
     let (report, pairs) = working::run_borrowed(py, threads, |_| {
+        let start = Instant::now();
         let assembly = arrays::assemble(&garments, &bodies)?;
         let positions: Cow<'_, [DVec3]> = match (&garments[..], &bodies[..]) {
             ([garment], []) => Cow::Borrowed(garment.positions),
             _ => garments.iter().chain(&bodies).flat_map(|mesh| mesh.positions.iter().copied()).collect(),
         };
         let name_of = |triangle| assembly.parts()[assembly.part_of_triangle(triangle)].name.clone();
-        let start = Instant::now();
         let mut found = analysis::examine(&assembly, &positions, gap, name_of, &mut Workspace::default());
         found.report.seconds = start.elapsed().as_secs_f64();
         let report = serde_json::to_string(&found.report).map_err(wrong)?;
