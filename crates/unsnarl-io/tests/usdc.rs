@@ -1,5 +1,7 @@
 //! Binary USD: files written by usd-core say what the text says that they were made from; damaged ones are refused.
 
+#![allow(clippy::unwrap_used)]
+
 use std::path::{Path, PathBuf};
 use unsnarl_io::mesh::{self, FindingKind, Format, MeshFile, MeshFileError, ReadOptions};
 

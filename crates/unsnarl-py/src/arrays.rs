@@ -20,7 +20,12 @@ pub struct Borrowed<'a> {
     pub triangles: &'a [[u32; 3]],
 }
 
-impl Borrowed<'_> {
+impl<'a> Borrowed<'a> {
+    /// A mesh of our own, as if it were borrowed.
+    pub fn of(name: &'a str, mesh: &'a TriMesh) -> Self {
+        Self { name, positions: &mesh.positions, triangles: &mesh.triangles }
+    }
+
     /// A copy that outlives the call.
     pub fn to_mesh(self) -> TriMesh {
         TriMesh { positions: self.positions.to_vec(), triangles: self.triangles.to_vec() }
@@ -67,13 +72,13 @@ pub fn triangles<'a>(array: &'a PyReadonlyArray2<'_, i32>) -> Result<&'a [[u32; 
 }
 
 /// Garments, then bodies, under one numbering.
-pub fn assemble(garments: &[Borrowed<'_>], bodies: &[Borrowed<'_>]) -> PyResult<Assembly> {
+pub fn assemble(garments: &[Borrowed<'_>], bodies: &[Borrowed<'_>]) -> Result<Assembly, String> {
     let kinds = garments.iter().map(|_| PartKind::Cloth).chain(bodies.iter().map(|_| PartKind::Body));
     let meshes = garments.iter().chain(bodies).zip(kinds);
     let parts = meshes.map(|(mesh, kind)| (mesh.name.to_owned(), kind, mesh.positions.len(), mesh.triangles));
     Assembly::new(parts).map_err(|error| {
         let names: Vec<&str> = garments.iter().chain(bodies).map(|mesh| mesh.name).collect();
-        wrong(format!("{}: {error}", names.join(", ")))
+        format!("{}: {error}", names.join(", "))
     })
 }
 

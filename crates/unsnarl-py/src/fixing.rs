@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use std::sync::Arc;
 use std::sync::mpsc;
 use std::time::Instant;
-use unsnarl::analysis::{self, Assembly, Examination, SmallestGap, Workspace};
+use unsnarl::analysis::{self, Examination, SmallestGap, Workspace};
 use unsnarl::fix::report::FixReport;
 use unsnarl::fix::{Continue, FixSettings, Progress, untangle_unless};
 use unsnarl::model::RestAngles;
@@ -39,14 +39,20 @@ pub struct Wishes {
 
 /// Everything that untangling needs, free of Python's memory.
 struct Task {
-    assembly: Assembly,
-    garments: Vec<(TriMesh, Option<OwnRest>, Vec<u32>)>,
-    bodies: Vec<TriMesh>,
+    garments: Vec<OwnGarment>,
+    bodies: Vec<(String, TriMesh)>,
     layers: Vec<i32>,
     styles: Vec<StyleWish>,
     method: Method,
     max_seconds: f64,
     has_listener: bool,
+}
+
+struct OwnGarment {
+    name: String,
+    mesh: TriMesh,
+    rest: Option<OwnRest>,
+    pins: Vec<u32>,
 }
 
 enum OwnRest {
@@ -71,14 +77,13 @@ pub fn fix<'py>(
     for (mesh, (_, rest, pins)) in meshes.iter().zip(&garments) {
         let rest = rest.as_ref().map(own_rest).transpose();
         let rest = rest.map_err(|problem| wrong(format!("{}: rest: {problem}", mesh.name)))?;
-        owned.push((mesh.to_mesh(), rest, pins.clone()));
+        owned.push(OwnGarment { name: mesh.name.to_owned(), mesh: mesh.to_mesh(), rest, pins: pins.clone() });
     }
     let Wishes { layers, style, method, max_seconds } = wishes;
     let wish = |text: &String| text.parse().map_err(|problem| wrong(format!("style: {problem}")));
     let task = Task {
-        assembly: arrays::assemble(&meshes, &bodies)?,
         garments: owned,
-        bodies: bodies.iter().map(|body| body.to_mesh()).collect(),
+        bodies: bodies.iter().map(|body| (body.name.to_owned(), body.to_mesh())).collect(),
         layers,
         styles: style.iter().map(wish).collect::<PyResult<_>>()?,
         method: method.parse().map_err(|problem| wrong(format!("method: {problem}")))?,
@@ -123,7 +128,7 @@ fn own_rest((places, triangles): &RestArrays<'_>) -> Result<OwnRest, String> {
 fn untangle(task: Task, stop: &Stop, line: &Line<News, Result<Done, String>>) -> Result<Done, String> {
     let start = Instant::now();
     let workspace = &mut Workspace::default();
-    let workpiece = task.workpiece().map_err(|problem| problem.to_string())?;
+    let workpiece = task.workpiece()?;
     let before = examine(&workpiece, &workpiece.positions(), start, workspace);
     let settings = FixSettings {
         method: task.method,
@@ -168,26 +173,24 @@ fn examine(workpiece: &Workpiece, positions: &[DVec3], start: Instant, workspace
 
 impl Task {
     fn workpiece(&self) -> Result<Workpiece, String> {
+        let meshes: Vec<Borrowed<'_>> = self.garments.iter().map(|own| Borrowed::of(&own.name, &own.mesh)).collect();
+        let bodies: Vec<Borrowed<'_>> = self.bodies.iter().map(|(name, mesh)| Borrowed::of(name, mesh)).collect();
+        let assembly = arrays::assemble(&meshes, &bodies)?;
         let mut garments = Vec::new();
-        for ((mesh, _, pins), part) in self.garments.iter().zip(self.assembly.parts()) {
+        for OwnGarment { name, mesh, pins, .. } in &self.garments {
             let description = GarmentDescription { pins: vec![pins.clone()], ..GarmentDescription::default() };
             let garment = Garment::build(&GarmentInput::new(mesh, None), &description);
-            garments.push(garment.map_err(|error| format!("{}: {error}", part.name))?);
+            garments.push(garment.map_err(|error| format!("{name}: {error}"))?);
         }
-        let rest = self.garments.iter().map(|(_, rest, _)| match rest {
+        let rest = self.garments.iter().map(|own| match &own.rest {
             None => RestWish::Garment,
             Some(OwnRest::Mesh(mesh)) => RestWish::Mesh(mesh),
             Some(OwnRest::Panels(uv)) => RestWish::Panels(uv),
         });
-        let meshes = self.garments.iter().map(|(mesh, ..)| mesh).chain(&self.bodies);
-        let positions: Vec<DVec3> = meshes.flat_map(|mesh| mesh.positions.iter().copied()).collect();
-        let setup = Setup {
-            assembly: self.assembly.clone(),
-            positions: &positions,
-            garments,
-            rest: rest.collect(),
-            rest_angles: RestAngles::AsLoaded,
-        };
+        let all = meshes.iter().chain(&bodies);
+        let positions: Vec<DVec3> = all.flat_map(|mesh| mesh.positions.iter().copied()).collect();
+        let (rest, rest_angles) = (rest.collect(), RestAngles::AsLoaded);
+        let setup = Setup { assembly, positions: &positions, garments, rest, rest_angles };
         Workpiece::build(setup).map_err(|error| error.to_string())
     }
 }

@@ -60,7 +60,7 @@ impl Levels {
         threads: Option<usize>,
     ) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray2<f64>>)> {
         let points = arrays::points(&points).map_err(wrong)?;
-        let answers = working::run_borrowed(py, threads, |_| self.inner.values_and_gradients(points))?;
+        let answers = working::run_borrowed(py, threads, || self.inner.values_and_gradients(points))?;
         let values: Vec<f64> = answers.iter().map(|(value, _)| *value).collect();
         let gradients: Vec<DVec3> = answers.iter().map(|(_, gradient)| *gradient).collect();
         Ok((PyArray1::from_vec(py, values), arrays::array_of_points(py, &gradients)?))
@@ -75,7 +75,7 @@ impl Levels {
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let points = arrays::points(&points).map_err(wrong)?;
         let nearest = |point: &DVec3| self.inner.closest_point(*point).unwrap_or(DVec3::NAN);
-        let found: Vec<DVec3> = working::run_borrowed(py, threads, |_| points.par_iter().map(nearest).collect())?;
+        let found: Vec<DVec3> = working::run_borrowed(py, threads, || points.par_iter().map(nearest).collect())?;
         arrays::array_of_points(py, &found)
     }
 
@@ -92,7 +92,7 @@ impl Levels {
             "marching" => Extraction::Marching,
             _ => return Err(wrong(format!("method: `{method}` is none of surface-nets, marching"))),
         };
-        let mesh = working::run_borrowed(py, threads, |_| self.inner.to_mesh(extraction))?;
+        let mesh = working::run_borrowed(py, threads, || self.inner.to_mesh(extraction))?;
         Ok((arrays::array_of_points(py, &mesh.positions)?, arrays::array_of_triangles(py, &mesh.triangles)?))
     }
 

@@ -96,23 +96,18 @@ fn listen<N, R>(
     }
 }
 
-/// Works on borrowed memory: after a signal the call ends as soon as the work has seen `stop`.
-pub fn run_borrowed<R: Send>(
-    py: Python<'_>,
-    threads: Option<usize>,
-    work: impl FnOnce(&Stop) -> R + Send,
-) -> PyResult<R> {
+/// Works on borrowed memory: after a signal the call ends when the work does.
+pub fn run_borrowed<R: Send>(py: Python<'_>, threads: Option<usize>, work: impl FnOnce() -> R + Send) -> PyResult<R> {
     let pool = pool(threads)?;
-    let stop = Stop::default();
     let (line, words) = mpsc::channel::<Word<(), R>>();
     py.detach(move || {
         std::thread::scope(|scope| {
-            let (stop, pool) = (&stop, &pool);
+            let pool = &pool;
             scope.spawn(move || {
-                let outcome = catch_unwind(AssertUnwindSafe(|| pool.install(|| work(stop))));
+                let outcome = catch_unwind(AssertUnwindSafe(|| pool.install(work)));
                 let _ = line.send(Word::Done(outcome));
             });
-            listen(&words, stop, |(), _| Ok(()))
+            listen(&words, &Stop::default(), |(), _| Ok(()))
         })
     })
 }

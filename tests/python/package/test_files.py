@@ -109,8 +109,9 @@ class Files(unittest.TestCase):
             self.assertEqual(schema.getNumSamples(), 4)
             rate = cache.info["frame_rate"]
             for frame in range(4):
-                self.assertTrue(math.isclose(schema.getTimeSampling().getSampleTime(frame), frame / rate))
-                value = schema.getValue(Abc.ISampleSelector(frame))
+                moment = schema.getTimeSampling().getSampleTime(frame)
+                self.assertTrue(math.isclose(moment, frame / rate))
+                value = schema.getValue(Abc.ISampleSelector(moment))
                 points = np.array([[own.x, own.y, own.z] for own in value.getPositions()], dtype=np.float32)
                 np.testing.assert_array_equal(points, cache.positions(frame).astype(np.float32))
             with self.assertRaisesRegex(export.ExportError, "no frame"):

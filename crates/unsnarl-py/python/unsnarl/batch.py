@@ -34,6 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("-o", "--output", metavar="DIR", required=True)
     parser.add_argument("--on", choices=["this", "ray"], default="this", help="where samples run")
     parser.add_argument("--address", help="a Ray cluster; without it one is started on this machine")
+    parser.add_argument("-q", "--quiet", action="store_true", help="print errors only")
     parser.add_argument("--cpus", type=float, default=1.0, help="cores of a task (Ray)")
     flags, rest = parser.parse_known_args(arguments)
     if not flags.cpus > 0:
@@ -41,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     jobs = flags.jobs if any(mark in flags.jobs for mark in "*?[") else os.path.abspath(flags.jobs)
     words = [jobs, "-o", os.path.abspath(flags.output), *rest]
     if flags.on == "this":
-        status = _command(words)
+        status = _command([*words, "-q"] if flags.quiet else words)
     else:
         status = _on_ray(words, flags)
     if status in (0, 1):
@@ -79,15 +80,15 @@ def _on_ray(words: list[str], flags: argparse.Namespace) -> int:
         task = ray.remote(num_cpus=flags.cpus, max_retries=RETRIES)(_run_samples)
         waiting = [task.remote([*own, ",".join(map(str, part))], os.getcwd()) for part in _parts(left, size)]
         try:
-            _drain(ray, waiting, size, len(left))
+            _drain(ray, waiting, size, len(left), not flags.quiet)
         finally:
             ray.shutdown()
-    return _command([*words, "--gather", "-q"])
+    return _command([*words, "--gather", *(["-q"] if flags.quiet else [])])
 
 
-def _drain(ray: Any, waiting: list[Any], size: int, total: int) -> None:
+def _drain(ray: Any, waiting: list[Any], size: int, total: int, is_told: bool) -> None:
     """Waits for all tasks; a task that failed for good leaves its samples pending, which the report shows."""
-    is_told, done = sys.stderr.isatty(), 0
+    is_told, done = is_told and sys.stderr.isatty(), 0
     while waiting:
         ready, waiting = ray.wait(waiting, timeout=1.0)
         for one in ready:
