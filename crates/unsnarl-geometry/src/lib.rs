@@ -12,6 +12,7 @@ pub mod intersection;
 pub mod math;
 pub mod predicates;
 pub mod stencil;
+pub mod subdivision;
 pub mod topology;
 pub mod tri_mesh;
 pub mod triangulate;

@@ -10,7 +10,7 @@ use crate::bodies::keyframes::Keyframes;
 use crate::bodies::{Body, Form, Surfaces};
 use crate::contact::{ContactScene, FinalFrameChoice, ObstacleMesh};
 use crate::dynamics::{self, Guidance, Hold};
-use crate::final_frame::final_frame;
+use crate::output::final_frame::final_frame;
 use crate::geometry::math::is_finite;
 use crate::geometry::{DVec3, Topology, TopologyError, TriMesh, VertexId};
 use crate::model::{Model, Piece};

@@ -67,6 +67,11 @@ impl Assembly {
         Ok(Self { topology, parts })
     }
 
+    /// Parts whose numbering is known already.
+    pub(crate) fn of_parts(topology: Topology, parts: Vec<Part>) -> Self {
+        Self { topology, parts }
+    }
+
     /// One piece of cloth alone.
     pub fn of_cloth(name: &str, mesh: &TriMesh) -> Result<Self, TopologyError> {
         Self::new([(name.to_owned(), PartKind::Cloth, mesh.positions.len(), mesh.triangles.as_slice())])

@@ -1,0 +1,10 @@
+//! Stage 7: what is shown. Frames are taken out of bodies ([`final_frame`]) and refined ([`refine`]) without touching the state.
+
+pub mod attributes;
+pub mod final_frame;
+pub mod ladder;
+pub mod refine;
+mod stop;
+
+pub use ladder::Ladder;
+pub use refine::{Collisions, LevelReport, RefineError, RefineSettings, Refined, StartPairs, refine};
