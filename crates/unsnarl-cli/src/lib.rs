@@ -36,6 +36,7 @@ enum Command {
     Make(commands::make::Flags),
     Sim(commands::sim::Flags),
     Export(commands::export::Flags),
+    Refine(commands::refine::Flags),
     Studio(commands::studio::Flags),
 }
 
@@ -72,6 +73,7 @@ fn dispatch(command: &Command, session: &Session) -> Result<ExitCode, Failure> {
         Command::Make(flags) => commands::make::run(flags, session),
         Command::Sim(flags) => commands::sim::run(flags, session),
         Command::Export(flags) => commands::export::run(flags, session),
+        Command::Refine(flags) => commands::refine::run(flags, session),
         Command::Studio(flags) => commands::studio::run(flags, session),
     }
 }

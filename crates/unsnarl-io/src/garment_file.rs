@@ -17,6 +17,8 @@ use unsnarl::scene::garment::{
     CreaseDescription, CreasePath, Entry, Garment, GarmentDescription, GarmentError, GarmentInput, PanelChoice,
     PanelDescription, RestChoice, TriangleGroups,
 };
+use unsnarl_geometry::subdivision::Split;
+use unsnarl_geometry::{Topology, TopologyError, TriMesh, VertexId};
 
 /// The largest sidecar that is read, bytes.
 const LARGEST_FILE: u64 = 16 << 20;
@@ -211,6 +213,32 @@ pub fn encode(description: &GarmentDescription) -> String {
         entry("pin", vec![format!("vertices = [{}]", vertices.join(", "))]);
     }
     out
+}
+
+/// What a description says of a mesh after some levels of subdivision. Old vertices keep their numbers, so pins and panels stay;
+/// creases run along the halves of their edges.
+pub fn refined_description(
+    description: &GarmentDescription,
+    mesh: &TriMesh,
+    levels: u32,
+) -> Result<GarmentDescription, TopologyError> {
+    let mut refined = description.clone();
+    let has_edges = |crease: &CreaseDescription| matches!(crease.path, CreasePath::Edges(_));
+    if !refined.creases.iter().any(has_edges) {
+        return Ok(refined);
+    }
+    let mut topology = Topology::new(mesh.positions.len(), &mesh.triangles)?;
+    for _ in 0..levels {
+        let split = Split::new(&topology, std::slice::from_ref(&(0..topology.vertex_count())));
+        for crease in &mut refined.creases {
+            if let CreasePath::Edges(edges) = &mut crease.path {
+                let pairs: Vec<[VertexId; 2]> = edges.iter().map(|edge| edge.map(VertexId)).collect();
+                *edges = split.halves(&topology, &pairs).into_iter().map(|half| half.map(|end| end.0)).collect();
+            }
+        }
+        topology = Topology::new(split.vertex_count(), &split.triangles(&topology))?;
+    }
+    Ok(refined)
 }
 
 fn one_line(message: &str) -> String {

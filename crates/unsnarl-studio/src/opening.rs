@@ -139,7 +139,7 @@ pub fn from_sample(name: &str, resolution: Option<usize>) -> Result<Opened, Open
 pub fn from_cache(name: &str, cache: &Cache) -> Result<Opened, OpenError> {
     let unusable = |error: CacheError| OpenError::Unusable(error.to_string());
     let mesh = cache.mesh().map_err(unusable)?;
-    let (_, positions) = cache.read_positions(0).map_err(unusable)?;
+    let (_, positions) = cache.read_positions(cache.info.first_frame).map_err(unusable)?;
     let outside = || OpenError::Unusable(format!("{name}: cache.json names pieces that its mesh does not have"));
     let mut files = Vec::new();
     let mut names = Vec::new();

@@ -27,7 +27,8 @@ impl Playback {
         };
         let lines = std::fs::read_to_string(folder.join("frames.jsonl")).unwrap_or_default();
         let reports = lines.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-        Ok(Self { cache, last_frame, reports, next_count: 0, workspace: analysis::Workspace::default() })
+        let next_count = cache.info.first_frame;
+        Ok(Self { cache, last_frame, reports, next_count, workspace: analysis::Workspace::default() })
     }
 
     /// The cache itself.
@@ -46,7 +47,7 @@ impl Playback {
 
     /// Number, time and positions of a frame; a number beyond the end gives the last.
     pub fn frame(&self, number: u32) -> Result<(u32, f64, Vec<DVec3>), CacheError> {
-        let number = number.min(self.last_frame);
+        let number = number.clamp(self.cache.info.first_frame, self.last_frame);
         let (time, positions) = self.cache.read_positions(number)?;
         Ok((number, time, positions))
     }

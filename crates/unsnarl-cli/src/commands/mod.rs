@@ -6,5 +6,6 @@ pub mod export;
 pub mod fix;
 pub mod levelset;
 pub mod make;
+pub mod refine;
 pub mod sim;
 pub mod studio;

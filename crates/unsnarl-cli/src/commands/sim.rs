@@ -1,5 +1,6 @@
 //! `unsnarl sim`: simulate a scene into a cache, frame by frame.
 
+use super::refine::alongside::Alongside;
 use crate::session::{Failure, Session};
 use clap::Args;
 use serde::Serialize;
@@ -112,7 +113,8 @@ pub fn run(flags: &Flags, session: &Session) -> Result<ExitCode, Failure> {
     }
     let (cache, first, simulation) = open(flags, folder, scene.clone())?;
     let stop = stop_flag()?;
-    let outcome = simulate(&scene, &cache, first, simulation, &stop, session)?;
+    let alongside = Alongside::open(&scene, &cache, folder, first)?;
+    let outcome = simulate(&scene, (&cache, alongside.as_ref()), first, simulation, &stop, session)?;
     if let Some(png) = &flags.picture {
         draw(&cache, outcome.last_frame, &scene, png)?;
     }
@@ -201,7 +203,7 @@ fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
 
 fn simulate(
     scene: &Scene,
-    cache: &Cache,
+    (cache, alongside): (&Cache, Option<&Alongside>),
     first: u32,
     mut simulation: Simulation,
     stop: &AtomicBool,
@@ -245,6 +247,9 @@ fn simulate(
         let seconds = start.elapsed().as_secs_f64();
         let line = FrameLine { frame, time: simulation.state.time, seconds, stages: clock.seconds, report };
         cache.append_report(&line).map_err(Failure::input)?;
+        if let Some(what) = alongside.map_or(Ok(None), |refined| refined.write(frame, cache))? {
+            session.warn(what);
+        }
         total.last_frame = frame;
         total.steps += u64::from(report.steps);
         total.solver_iterations += u64::from(report.solver_iterations);

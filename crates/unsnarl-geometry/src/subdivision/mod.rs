@@ -19,7 +19,7 @@ mod tests;
 pub use masks::Scheme;
 pub use targets::{OldVertices, Smoothing};
 
-use crate::ids::{EdgeId, VertexId};
+use crate::ids::{EdgeId, TriangleId, VertexId};
 use crate::math::DVec3;
 use crate::topology::Topology;
 use rayon::prelude::*;
@@ -41,7 +41,8 @@ pub struct TooManyTriangles {
 
 /// Whether a mesh can be split this many times.
 pub fn check_size(triangle_count: usize, levels: u32) -> Result<(), TooManyTriangles> {
-    let triangles = (triangle_count as u128).saturating_mul(1u128.checked_shl(2 * levels).unwrap_or(u128::MAX));
+    let triangles =
+        (triangle_count as u128).saturating_mul(1u128.checked_shl(levels.saturating_mul(2)).unwrap_or(u128::MAX));
     if triangles > MOST_TRIANGLES as u128 { Err(TooManyTriangles { triangles, levels }) } else { Ok(()) }
 }
 
@@ -107,7 +108,7 @@ impl Split {
     pub fn triangles(&self, topology: &Topology) -> Vec<[u32; 3]> {
         let split_count = topology.triangles().partition_point(|corners| corners[0].index() < self.kept.start);
         let mut fine = vec![[0; 3]; 4 * split_count];
-        let edges = |triangle: usize| topology.triangle_edges(crate::ids::TriangleId::new(triangle));
+        let edges = |triangle: usize| topology.triangle_edges(TriangleId::new(triangle));
         fine.par_chunks_mut(4 * TRIANGLES_PER_TASK).enumerate().for_each(|(task, chunk)| {
             for (at, children) in chunk.chunks_exact_mut(4).enumerate() {
                 let triangle = task * TRIANGLES_PER_TASK + at;
@@ -167,6 +168,19 @@ impl Split {
         rest.copy_from_slice(&positions[self.kept.clone()]);
         fine
     }
+}
+
+/// Inner edges whose two triangles are bent by more than an angle, radians, against each other.
+pub fn edges_bent_beyond(topology: &Topology, positions: &[DVec3], angle: f64) -> Vec<[VertexId; 2]> {
+    let normal = |triangle: TriangleId| {
+        let [a, b, c] = topology.triangle(triangle).map(|corner| positions[corner.index()]);
+        (b - a).cross(c - a).try_normalize()
+    };
+    let is_sharp = |&(_, [left, right]): &(EdgeId, [TriangleId; 2])| match (normal(left), normal(right)) {
+        (Some(left), Some(right)) => left.angle_between(right) > angle,
+        _ => false,
+    };
+    topology.hinges().filter(is_sharp).map(|(edge, _)| topology.edge(edge)).collect()
 }
 
 /// Fewer triangles than this are not worth another thread.

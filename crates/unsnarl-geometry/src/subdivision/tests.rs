@@ -19,17 +19,20 @@ fn refined(topology: &Topology, positions: &[DVec3], smoothing: Smoothing) -> (T
     (fine, split.targets(topology, positions, &[], smoothing))
 }
 
-/// A vertex of some valence, its ring, and two more rings around, so that the ring's own masks are inner ones.
+/// A vertex of some valence whose ring has valence 6.
 fn wheel(valence: usize) -> Topology {
     let count = valence as u32;
-    let mut triangles: Vec<[u32; 3]> = (0..count).map(|k| [0, 1 + k, 1 + (k + 1) % count]).collect();
-    for ring in 0..2 {
-        let (inner, outer) = (1 + ring * count, 1 + (ring + 1) * count);
-        for k in 0..count {
-            let next = (k + 1) % count;
-            triangles.extend([[inner + k, outer + k, inner + next], [inner + next, outer + k, outer + next]]);
-        }
-    }
+    let (inner, outer) = (|k: u32| 1 + k % count, |k: u32| 1 + count + k % (2 * count));
+    let triangles: Vec<[u32; 3]> = (0..count)
+        .flat_map(|k| {
+            [
+                [0, inner(k), inner(k + 1)],
+                [inner(k), outer(2 * k), outer(2 * k + 1)],
+                [inner(k), outer(2 * k + 1), inner(k + 1)],
+                [inner(k + 1), outer(2 * k + 1), outer(2 * k + 2)],
+            ]
+        })
+        .collect();
     Topology::new(1 + 3 * valence, &triangles).unwrap()
 }
 

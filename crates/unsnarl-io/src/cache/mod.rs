@@ -7,6 +7,7 @@
 //! progress; a frame is believed only when all its checksums fit.
 
 pub mod container;
+pub mod refined;
 
 use crate::scene_file::Scene;
 use crate::{WriteError, write_atomically};
@@ -63,6 +64,16 @@ pub struct Info {
     pub pieces: Vec<PieceInfo>,
     /// Checksum of the scene's words.
     pub scene: u32,
+    /// The first frame; refined caches may hold a part of their source.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub first_frame: u32,
+    /// Where the frames of a refined cache come from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refined_from: Option<refined::RefinedFrom>,
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// A piece of cloth in the cache.
@@ -111,6 +122,8 @@ impl Info {
                 })
                 .collect(),
             scene: crc32fast::hash(scene.words.as_bytes()),
+            first_frame: 0,
+            refined_from: None,
         }
     }
 }
@@ -272,11 +285,11 @@ impl Cache {
         Ok((clock.first().map_or(0.0, |clock| clock[0]), positions))
     }
 
-    /// The last frame of the unbroken row from 0 whose files are whole.
+    /// The last frame of the unbroken row from the first whose files are whole.
     pub fn last_frame(&self) -> Option<u32> {
-        let mut frame = (0..).take_while(|&frame| self.frame_path(frame).exists()).last()?;
+        let mut frame = (self.info.first_frame..).take_while(|&frame| self.frame_path(frame).exists()).last()?;
         while read_container(&self.frame_path(frame)).is_err() {
-            frame = frame.checked_sub(1)?;
+            frame = frame.checked_sub(1).filter(|&frame| frame >= self.info.first_frame)?;
         }
         Some(frame)
     }

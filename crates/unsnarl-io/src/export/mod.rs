@@ -108,8 +108,9 @@ impl Source<'_> {
 pub fn export(cache: &Cache, target: &Path, selection: Selection) -> Result<usize, ExportError> {
     let path = target.display().to_string();
     let end = cache.last_frame().unwrap_or(0);
-    let frames: Vec<u32> =
-        (selection.first..=selection.last.min(end)).step_by(selection.every.max(1) as usize).collect();
+    let frames: Vec<u32> = (selection.first.max(cache.info.first_frame)..=selection.last.min(end))
+        .step_by(selection.every.max(1) as usize)
+        .collect();
     if frames.is_empty() {
         return Err(ExportError::Empty { path, first: selection.first, last: selection.last, end });
     }

@@ -215,6 +215,7 @@ impl Draft {
             stitches: self.stitches,
             lines: self.lines,
             rest,
+            normals: None,
             format,
             conversion: self.conversion,
             reader_findings: self.findings,

@@ -17,6 +17,7 @@ mod labels;
 mod obj;
 mod off;
 mod ply;
+mod refined;
 mod source;
 mod stl;
 mod text;
@@ -217,6 +218,8 @@ pub struct MeshFile {
     pub lines: Vec<[u32; 2]>,
     /// How triangles are at rest (USD).
     pub rest: Option<RestFields>,
+    /// A normal for every vertex, Y up, to be written to OBJ, glTF and USD; those of a file that is read are not kept.
+    pub normals: Option<Vec<DVec3>>,
     /// The kind of file that this came from.
     pub format: Format,
     /// From the file's unit and up axis to ours.
@@ -240,6 +243,7 @@ impl MeshFile {
             stitches: Vec::new(),
             lines: Vec::new(),
             rest: None,
+            normals: None,
             format: Format::Obj,
             conversion: Conversion::IDENTITY,
             reader_findings: Vec::new(),
@@ -315,6 +319,12 @@ impl MeshFile {
             Format::Gltf | Format::Glb if !matches!(self.format, Format::Gltf | Format::Glb) => Conversion::IDENTITY,
             _ => self.conversion,
         }
+    }
+
+    /// The normal of a vertex as a file with this conversion holds it, if there are normals.
+    fn normal_in(&self, conversion: &Conversion, vertex: u32) -> Option<DVec3> {
+        let normal = self.normals.as_ref()?.get(vertex as usize)?;
+        Some(conversion.to_file(*normal).normalize_or(DVec3::Y))
     }
 
     /// The bytes to patch when writing a file of the given kind, if they still fit the mesh.

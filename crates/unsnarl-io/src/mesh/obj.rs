@@ -250,6 +250,10 @@ pub(super) fn encode(file: &MeshFile, conversion: &Conversion) -> Vec<u8> {
     for uv in file.uv.iter().flat_map(|uv| &uv.coordinates) {
         push_numbers(&mut out, "vt", &uv.to_array());
     }
+    let normal_count = file.normals.as_ref().map_or(0, Vec::len);
+    for normal in (0..normal_count).filter_map(|vertex| file.normal_in(conversion, vertex as u32)) {
+        push_numbers(&mut out, "vn", &normal.as_vec3().to_array().map(f64::from));
+    }
     let mut names: [Option<&str>; 4] = [None; 4];
     file.for_each_face(|face| {
         // Other kinds of files may hold faces that OBJ cannot.
@@ -267,9 +271,16 @@ pub(super) fn encode(file: &MeshFile, conversion: &Conversion) -> Vec<u8> {
         }
         out.push(b'f');
         for (at, &corner) in face.corners.iter().enumerate() {
-            out.extend(format!(" {}", u64::from(corner) + 1).into_bytes());
-            if let Some(&uv) = face.uv_corners.get(at) {
-                out.extend(format!("/{}", u64::from(uv) + 1).into_bytes());
+            push_index(&mut out, b' ', corner);
+            let uv = face.uv_corners.get(at);
+            if let Some(&uv) = uv {
+                push_index(&mut out, b'/', uv);
+            }
+            if (corner as usize) < normal_count {
+                if uv.is_none() {
+                    out.push(b'/');
+                }
+                push_index(&mut out, b'/', corner);
             }
         }
         out.push(b'\n');
@@ -283,6 +294,20 @@ pub(super) fn encode(file: &MeshFile, conversion: &Conversion) -> Vec<u8> {
         out.push(b'\n');
     }
     out
+}
+
+/// A sign and an index, which OBJ counts from 1.
+fn push_index(out: &mut Vec<u8>, sign: u8, index: u32) {
+    out.push(sign);
+    let mut digits = [0; 10];
+    let mut left = u64::from(index) + 1;
+    let mut first = digits.len();
+    while left > 0 {
+        first -= 1;
+        digits[first] = b'0' + (left % 10) as u8;
+        left /= 10;
+    }
+    out.extend_from_slice(&digits[first..]);
 }
 
 fn push_words(out: &mut Vec<u8>, keyword: &str, rest: &str) {

@@ -113,6 +113,7 @@ pub fn build(file: &SceneFile, folder: &Path, words: String) -> Result<Scene, Pr
         settings: settings(file),
         frames: file.scene.frames,
         frame_rate: file.scene.frame_rate,
+        refine: file.output.refine,
         panels,
         words,
         remarks,
@@ -129,6 +130,9 @@ fn check_settings(file: &SceneFile, root: &Place) -> Result<(), Problem> {
     scene.at("frame-rate").positive(file.scene.frame_rate)?;
     if file.scene.frames == 0 || file.scene.frames > 1_000_000 {
         return scene.at("frames").fail(format!("{}; expected 1 to 1000000", file.scene.frames));
+    }
+    if file.output.refine > 6 {
+        return root.at("output").at("refine").fail(format!("{}; expected 0 to 6 levels", file.output.refine));
     }
     let time = root.at("settings").at("time");
     time.at("step").positive(file.settings.time.step)?;

@@ -31,6 +31,18 @@ pub struct SceneFile {
     /// Settings of the engine.
     #[serde(default)]
     pub settings: SettingsTable,
+    /// What is written besides the simulated frames.
+    #[serde(default)]
+    pub output: OutputTable,
+}
+
+/// What is written besides the simulated frames.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct OutputTable {
+    /// Levels of subdivision that does not intersect: every frame is refined as it is written, into the folder `refined` of the cache. 0: none.
+    #[schemars(range(max = 6))]
+    pub refine: u32,
 }
 
 /// Settings of time and dynamics.

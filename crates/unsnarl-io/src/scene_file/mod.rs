@@ -38,6 +38,8 @@ pub struct Scene {
     pub frames: u32,
     /// Frames per second.
     pub frame_rate: f64,
+    /// Levels of subdivision for frames as they are written; 0 for none.
+    pub refine: u32,
     /// The panels of every piece, where it has them.
     pub panels: Vec<Option<UvMap>>,
     /// The scene's own text and all changes: two scenes with the same words are the same scene.

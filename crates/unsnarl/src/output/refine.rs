@@ -13,7 +13,7 @@
 
 use super::ladder::Ladder;
 use super::stop::stop_before_contact;
-use crate::analysis::{self, Verdict};
+use crate::analysis::{self, Assembly, Verdict};
 use crate::geometry::DVec3;
 use crate::geometry::subdivision::Smoothing;
 use serde::Serialize;
@@ -142,12 +142,13 @@ pub struct Refined {
     pub offsets: Vec<(u32, DVec3)>,
 }
 
-/// Refines one frame. `positions` are those of the coarse mesh, bodies included; `on_level` hears of every level as it ends.
+/// Refines one frame. `positions` are those of the coarse mesh, bodies included; `on_level`
+/// hears of every level as it ends, with its mesh and positions.
 pub fn refine(
     ladder: &Ladder,
     positions: &[DVec3],
     settings: &RefineSettings,
-    on_level: &mut dyn FnMut(LevelReport),
+    on_level: &mut dyn FnMut(LevelReport, &Assembly, &[DVec3]),
 ) -> Result<Refined, RefineError> {
     let vertices = ladder.coarsest().topology().vertex_count();
     if positions.len() != vertices {
@@ -155,9 +156,7 @@ pub fn refine(
     }
     let start = match settings.collisions {
         Collisions::Ignore => Verdict::default(),
-        Collisions::StopBefore => {
-            analysis::verdict(ladder.coarsest(), positions, &mut analysis::Workspace::default())
-        }
+        Collisions::StopBefore => analysis::verdict(ladder.coarsest(), positions, &mut analysis::Workspace::default()),
     };
     if settings.start_pairs == StartPairs::Refuse && !start.is_clean() {
         return Err(RefineError::NotClean { pairs: start.pairs.len(), touching: start.touching_count() });
@@ -205,7 +204,7 @@ pub fn refine(
                 }
             }
         };
-        on_level(report);
+        on_level(report, &fine.assembly, &here);
     }
     let offsets = plain.map_or_else(Vec::new, |plain| offsets(&here, &plain));
     Ok(Refined { positions: here, start, offsets })

@@ -6,6 +6,7 @@ use super::super::{Format, MeshFile};
 use super::container::{encode_base64, glb};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use unsnarl_geometry::DVec3;
 
 pub(in super::super) fn encode(file: &MeshFile, format: Format, conversion: &Conversion) -> Vec<u8> {
     let mut writer = Writer::default();
@@ -46,6 +47,11 @@ impl Writer {
             *own = number as u32;
         }
         let mut attributes = json!({ "POSITION": self.positions(file, &pairs, conversion) });
+        if file.normals.is_some() {
+            let normal = |&(vertex, _): &(u32, u32)| file.normal_in(conversion, vertex).unwrap_or(DVec3::Y);
+            let values: Vec<f32> = pairs.keys().flat_map(|key| normal(key).as_vec3().to_array()).collect();
+            attributes["NORMAL"] = json!(self.floats(&values, "VEC3", 34962));
+        }
         if let Some(uv) = &file.uv {
             let values =
                 pairs.keys().map(|&(_, at)| uv.coordinates[at as usize]).map(|uv| [uv.x as f32, (1.0 - uv.y) as f32]);

@@ -91,6 +91,13 @@ fn push_mesh(
         .map(|&corner| (corner as usize - vertices.start).to_string())
         .collect();
     line(format!("    int[] faceVertexIndices = [{}]", indices.join(", ")));
+    if file.normals.is_some() {
+        let normals: Vec<DVec3> =
+            vertices.clone().filter_map(|vertex| file.normal_in(conversion, vertex as u32)).collect();
+        line(format!("    normal3f[] normals = [{}] (", tuples(&normals)));
+        line("        interpolation = \"vertex\"".into());
+        line("    )".into());
+    }
     let points: Vec<DVec3> = file.mesh.positions[vertices]
         .iter()
         .map(|&position| Precision::Single.round_point(conversion.to_file(position)))

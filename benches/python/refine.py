@@ -1,0 +1,251 @@
+"""Every bar of `unsnarl refine`, met or missed. `benches/refine` runs it; see there for flags."""
+
+import argparse
+import filecmp
+import json
+import os
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+import time
+
+import ipctk
+import numpy as np
+import trimesh
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/python/support"))
+from cache_file import read  # noqa: E402
+from obj_file import read_obj  # noqa: E402
+
+PROGRAM = str(ROOT / "target/release/unsnarl")
+HELPER = str(ROOT / "target/release/refine")
+SCENES = [
+    "tablecloth", "ribbon_pile", "twist", "rotating_sphere", "curtain_and_ball", "skirt_on_body", "suit_on_body",
+    "five_layers_on_body",
+]
+missed = []
+
+
+def bar(name, value, is_met):
+    print(f"{'met   ' if is_met else 'MISSED'} | {name} | {value}", flush=True)
+    if not is_met:
+        missed.append(name)
+
+
+def run(*words, check=True):
+    done = subprocess.run([str(word) for word in words], capture_output=True, text=True)
+    if check and done.returncode != 0:
+        sys.exit(f"{words}: exit {done.returncode}: {done.stderr}")
+    return done
+
+
+def refined(source, target, levels, *flags):
+    return json.loads(run(PROGRAM, "refine", source, "-o", target, "--levels", levels, "--json", "-", *flags).stdout)
+
+
+def meets(points, faces):
+    return ipctk.has_intersections(ipctk.CollisionMesh(points, ipctk.edges(faces), faces), points)
+
+
+def frame_meets(cache, path, mesh):
+    cloth = read(path)["positions"]
+    faces, points = mesh["triangles"].astype(int), cloth
+    if "body_triangles" in mesh:
+        bodies = read(cache / path.name.replace("frame_", "bodies_"))["body_positions"]
+        faces = np.vstack([faces, mesh["body_triangles"].astype(int) + len(cloth)])
+        points = np.vstack([cloth, bodies])
+    return meets(points, faces)
+
+
+def simulated(scene, keep):
+    cache = keep / scene
+    if not (cache / "cache.json").exists():
+        run(PROGRAM, "-q", "sim", ROOT / "scenes" / f"{scene}.toml", "-o", cache, "--set", "untangle.method=off")
+    return cache
+
+
+def certificates(flags, keep, folder):
+    crossing = 0
+    for scene in flags.scenes:
+        cache = simulated(scene, keep)
+        control = json.loads(run(HELPER, "control", cache, 2, flags.every).stdout)
+        crossing += control["crossing_frames"]
+        for levels in range(1, flags.levels + 1):
+            target = folder / f"{scene}_{levels}"
+            report = refined(cache, target, levels)
+            mesh = read(target / "mesh.unsnarl")
+            paths = sorted(target.glob("frame_*.unsnarl"))[:: flags.every if levels < 3 else flags.every * flags.every_at_three]
+            dirty = [path.name for path in paths if frame_meets(target, path, mesh)]
+            stopped = [sum(frame["levels"][-1][name] for frame in report["frames"]) for name in ("stopped_by_cloth", "stopped_by_bodies")]
+            ratios = [
+                frame["levels"][-1]["displacement"]["mean"] / frame["levels"][-2]["displacement"]["mean"]
+                for frame in report["frames"] if levels > 1
+            ]
+            told = (
+                f"{len(report['frames'])} frames of {report['triangles']} triangles in {report['seconds']:.1f} s, certified: {report['certified']}; "
+                f"ipctk: {len(dirty)} dirty of {len(paths)}; stopped at the last level: {stopped[0]} by cloth, {stopped[1]} by bodies; "
+                f"popping {report['largest_popping']:.1e} m"
+            )
+            if ratios:
+                told += f"; mean displacement ratio {min(ratios):.3f} to {max(ratios):.3f}"
+            bar(f"certificate {scene}, level {levels}", told, report["certified"] and not dirty)
+            if ratios:
+                bar(f"convergence {scene}, level {levels}", f"{min(ratios):.3f} to {max(ratios):.3f} (0.20 to 0.40)", 0.2 <= min(ratios) and max(ratios) <= 0.4)
+            subprocess.run(["rm", "-r", str(target)], check=True)
+        print(f"       | control {scene}: plain Loop crosses at level 2 in {control['crossing_frames']} of {control['frames']} frames", flush=True)
+    bar("control", f"plain Loop crosses in {crossing} frames", crossing > 0)
+
+
+def adversarial():
+    for line in run(HELPER, "adversarial", 4).stdout.splitlines():
+        case = json.loads(line)
+        if "skipped" in case:
+            print(f"       | {case['case']}: {case['skipped']}")
+            continue
+        bar(f"adversarial, 4 levels: {case['case']}", f"{case['pairs']} pairs, plain Loop {case['plain_pairs']}, stopped {case['stopped']}", case["pairs"] == 0)
+
+
+def identity(folder):
+    worst = 0.0
+    for shape in (trimesh.creation.icosphere(subdivisions=2), trimesh.creation.box((1, 2, 0.5)), trimesh.creation.torus(1.0, 0.3)):
+        shape.merge_vertices()
+        write_obj(folder / "in.obj", np.array(shape.vertices), np.array(shape.faces))
+        refined(folder / "in.obj", folder / "out.obj", 2)
+        ours, _ = read_obj(folder / "out.obj")
+        theirs, _ = trimesh.remesh.subdivide_loop(np.array(shape.vertices), np.array(shape.faces), iterations=2)
+        from scipy.spatial import cKDTree
+        worst = max(worst, cKDTree(theirs).query(ours)[0].max())
+    bar("identity with trimesh.remesh.subdivide_loop", f"{worst:.1e} (1e-12)", worst < 1e-12)
+
+
+def curvature():
+    for line in run(HELPER, "curvature").stdout.splitlines():
+        row = json.loads(line)
+        growth = [row[name][1] / row[name][0] if row[name][0] > 1e-9 else 1.0 for name in ("loop", "bounded")]
+        print(f"       | curvature at valence {row['valence']}: grows from level 3 to 6 by {growth[0]:.2f} with Loop, {growth[1]:.2f} with bounded", flush=True)
+
+
+def write_obj(path, points, faces):
+    lines = [f"v {x!r} {y!r} {z!r}" for x, y, z in points.tolist()]
+    lines += [f"f {a + 1} {b + 1} {c + 1}" for a, b, c in faces.tolist()]
+    path.write_text("\n".join(lines) + "\n")
+
+
+def sheet(count):
+    row = count + 1
+    grid = np.arange(row * row)
+    u, v = (grid % row) / count, (grid // row) / count
+    points = np.stack([u, 0.05 * np.sin(9 * u) * np.cos(7 * v), v], axis=1)
+    a = (np.arange(count)[:, None] * row + np.arange(count)).ravel()
+    return points, np.concatenate([np.stack([a, a + 1, a + row], 1), np.stack([a + 1, a + row + 1, a + row], 1)])
+
+
+def peak_and_time(*words):
+    begun = time.perf_counter()
+    child = subprocess.Popen([str(word) for word in words], stdout=subprocess.PIPE, text=True)
+    out = child.stdout.read()
+    _, status, usage = os.wait4(child.pid, 0)
+    assert status == 0, words
+    return json.loads(out), usage.ru_maxrss * 1024, time.perf_counter() - begun
+
+
+def speed(keep, folder):
+    write_obj(folder / "sheet.obj", *sheet(88))
+    report, peak, whole = peak_and_time(
+        PROGRAM, "--threads", 2, "refine", folder / "sheet.obj", "-o", folder / "sheet_fine.ply", "--levels", 3, "--json", "-")
+    millions = report["triangles"] / 1e6
+    bar("speed without contact, level 3", f"{report['seconds'] / millions:.2f} s per million triangles, whole command {whole / millions:.2f} (1.5)", report["seconds"] / millions <= 1.5)
+    bar("memory without contact", f"{peak / report['triangles']:.0f} bytes per triangle, peak of the whole command (400)", peak / report["triangles"] <= 400)
+    cache = simulated("five_layers_on_body", keep)
+    last = len(list(cache.glob("frame_*.unsnarl"))) - 1
+    report, peak, whole = peak_and_time(
+        PROGRAM, "--threads", 2, "refine", cache, "-o", folder / "five", "--levels", 3, "--frames", f"{last}..{last}", "--json", "-")
+    millions = report["triangles"] / 1e6
+    bar("speed on five layers, level 3", f"{report['seconds'] / millions:.2f} s per million triangles (4)", report["seconds"] / millions <= 4.0)
+    bar("memory on five layers", f"{peak / report['triangles']:.0f} bytes per triangle (400)", peak / report["triangles"] <= 400)
+
+
+def same(first, second):
+    names = sorted(path.name for path in first.iterdir())
+    return names == sorted(path.name for path in second.iterdir()) and not filecmp.cmpfiles(first, second, names, shallow=False)[1:][0]
+
+
+def kills_and_threads(flags, keep, folder):
+    cache = simulated("ribbon_pile", keep)
+    begun = time.perf_counter()
+    run(PROGRAM, "-q", "--threads", 2, "refine", cache, "-o", folder / "whole", "--levels", 2)
+    whole_time = time.perf_counter() - begun
+    run(PROGRAM, "-q", "--threads", 1, "refine", cache, "-o", folder / "one", "--levels", 2)
+    bar("1 and 2 threads", "bit-equal" if same(folder / "whole", folder / "one") else "different", same(folder / "whole", folder / "one"))
+    random.seed(1)
+    kills, wrong = 0, 0
+    while kills < flags.kills:
+        broken = folder / f"broken{kills}"
+        command = [PROGRAM, "-q", "refine", str(cache), "-o", str(broken), "--levels", "2"]
+        while True:
+            child = subprocess.Popen(command)
+            try:
+                child.wait(timeout=random.uniform(0.01, 0.7 * whole_time))
+                wrong += child.returncode != 0
+                break
+            except subprocess.TimeoutExpired:
+                child.kill()
+                child.wait()
+                kills += 1
+        wrong += not same(folder / "whole", broken)
+    bar("kills", f"{kills} kills, {wrong} runs that ended otherwise", wrong == 0)
+
+
+def wrinkles(keep, folder):
+    cache = keep / "drape_on_sphere_solids"
+    if not (cache / "cache.json").exists():
+        run(PROGRAM, "-q", "sim", ROOT / "scenes/drape_on_sphere.toml", "-o", cache, "--set", 'collision.method="solids"')
+    last = sorted(cache.glob("frame_*.unsnarl"))[-1]
+    number = int(last.stem.split("_")[1])
+    done = run(PROGRAM, "refine", cache, "-o", folder / "drape", "--levels", 2, "--frames", f"{number}..{number}", "--json", "-", check=False)
+    if done.returncode != 0:
+        bar("wrinkles", done.stderr.strip(), False)
+        return
+    coarse, fine = read(last)["positions"], read(folder / "drape" / last.name)["positions"]
+    bodies = read(cache / last.name.replace("frame_", "bodies_"))["body_positions"]
+    center = 0.5 * (bodies.min(axis=0) + bodies.max(axis=0))
+    radius = 0.5 * (bodies.max(axis=0) - bodies.min(axis=0))[0]
+    # Heights over the ball where cloth lies on it, above the ball's middle.
+    near = lambda points: np.linalg.norm(points - center, axis=1)[(points[:, 1] > center[1] + 0.5 * radius)] - radius
+    before, after = (np.ptp(np.clip(near(points), -0.05, 0.05)) for points in (coarse, fine))
+    bar("wrinkles", f"{after / before:.2f} of the height over the ball is left (0.45), 0 pairs with the ball by the certificate", after >= 0.45 * before)
+
+
+def main():
+    flags = argparse.ArgumentParser(description=__doc__)
+    flags.add_argument("--scenes", type=lambda text: text.split(","), default=SCENES)
+    flags.add_argument("--levels", type=int, default=3)
+    flags.add_argument("--every", type=int, default=1, help="ipctk and the control look at every so many frames")
+    flags.add_argument("--every-at-three", type=int, default=1, help="the same again from level 3 on")
+    flags.add_argument("--kills", type=int, default=20)
+    flags.add_argument("--keep", type=pathlib.Path, help="folder with simulated caches, made where they are missing")
+    flags.add_argument("--only", help="certificates, adversarial, identity, curvature, speed, kills or wrinkles")
+    flags = flags.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        keep = flags.keep or folder / "sims"
+        keep.mkdir(exist_ok=True)
+        parts = {
+            "adversarial": adversarial,
+            "identity": lambda: identity(folder),
+            "curvature": curvature,
+            "speed": lambda: speed(keep, folder),
+            "kills": lambda: kills_and_threads(flags, keep, folder),
+            "wrinkles": lambda: wrinkles(keep, folder),
+            "certificates": lambda: certificates(flags, keep, folder),
+        }
+        for name, part in parts.items():
+            if flags.only in (None, name):
+                part()
+    print(f"{len(missed)} bars missed" + (": " + "; ".join(missed) if missed else ""))
+
+
+main()

@@ -1,0 +1,363 @@
+//! `unsnarl refine`: smooth cloth that still does not intersect, from a mesh or from a cache.
+
+pub mod alongside;
+mod cache;
+pub mod frames;
+
+use crate::inputs::{Inputs, MeshFlags};
+use crate::session::{Failure, Session};
+use clap::{Args, ValueEnum};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Instant;
+use unsnarl::analysis::{self, Assembly, Verdict};
+use unsnarl::output::{Ladder, LevelReport, RefineError, RefineSettings, Refined, StartPairs, refine};
+use unsnarl_geometry::subdivision::{self, OldVertices, Scheme, Smoothing};
+use unsnarl_geometry::{DVec3, TriMesh, VertexId};
+use unsnarl_io::garment_file;
+use unsnarl_io::mesh::{self, Format, KeepSource, MeshFile};
+
+/// Refine cloth by subdivision that does not intersect: each level turns one triangle into four and smooths.
+///
+/// Exit status: 0 refined and certified, 1 refined with --force and not certified, 2 unusable input.
+#[derive(Args)]
+#[command(after_help = "Examples:\n  unsnarl refine samples/tshirt_rest.obj -o smooth.obj --levels 2\n  \
+                        unsnarl refine hanging -o hanging_fine --levels 2 --frames 0..24")]
+pub struct Flags {
+    /// Garments, refined together, or one folder that `unsnarl sim` wrote
+    #[arg(required = true, value_name = "MESH-or-CACHE")]
+    inputs: Vec<PathBuf>,
+    /// Where to write: a file for one garment, a folder for several and for a cache
+    #[arg(short, long, value_name = "OUT")]
+    output: PathBuf,
+    /// How often each triangle becomes four
+    #[arg(long, default_value_t = 2, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10))]
+    levels: u32,
+    /// A body that cloth may not enter; it is not refined. Caches bring their own
+    #[arg(long, value_name = "MESH")]
+    body: Vec<PathBuf>,
+    #[command(flatten)]
+    mesh: MeshFlags,
+    /// The masks: Loop's, or a variant whose curvature stays bounded at vertices of any valence
+    #[arg(long, value_enum, default_value_t = SchemeChoice::Loop)]
+    scheme: SchemeChoice,
+    /// Keep the vertices of the input where they are; new ones are put on a surface through them
+    #[arg(long)]
+    interpolate: bool,
+    /// Keep edges sharp that are bent by more than this many degrees (meshes only; creases of a sidecar are always kept)
+    #[arg(long, value_name = "DEGREES")]
+    crease_angle: Option<f64>,
+    /// Frames of a cache: FIRST..LAST, both included; either may be left out
+    #[arg(long, value_name = "A..B")]
+    frames: Option<FrameRange>,
+    /// Refine input that is not clean too: pairs that meet are left out, and the result is not certified
+    #[arg(long)]
+    force: bool,
+    /// Also find the smallest gap at every level
+    #[arg(long)]
+    gap: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum SchemeChoice {
+    Loop,
+    Bounded,
+}
+
+/// Frames from one to another, both included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct FrameRange {
+    first: u32,
+    last: u32,
+}
+
+impl std::str::FromStr for FrameRange {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || "expected FIRST..LAST, such as 10..20, ..20 or 10..".to_owned();
+        let (first, last) = text.split_once("..").ok_or_else(wrong)?;
+        let number = |word: &str, missing: u32| {
+            if word.is_empty() { Ok(missing) } else { word.parse::<u32>().map_err(|_| wrong()) }
+        };
+        let range = Self { first: number(first, 0)?, last: number(last, u32::MAX)? };
+        if range.first > range.last { Err(format!("frame {first} comes after {last}")) } else { Ok(range) }
+    }
+}
+
+/// One level, with the time it took.
+#[derive(Serialize)]
+struct LevelLine {
+    #[serde(flatten)]
+    report: LevelReport,
+    /// With `--gap` only.
+    smallest_gap: Option<f64>,
+    seconds: f64,
+}
+
+#[derive(Serialize)]
+struct MeshReport {
+    schema: &'static str,
+    certified: bool,
+    scheme: &'static str,
+    interpolated: bool,
+    vertices: usize,
+    triangles: usize,
+    /// Pairs of triangles that met before; with `--force` only.
+    pairs_at_start: usize,
+    intersecting_triangle_pairs: usize,
+    touching_triangle_pairs: usize,
+    smallest_gap: Option<f64>,
+    levels: Vec<LevelLine>,
+    seconds: f64,
+}
+
+/// Runs the command.
+pub fn run(flags: &Flags, session: &Session) -> Result<ExitCode, Failure> {
+    match &flags.inputs[..] {
+        [folder] if folder.is_dir() => cache::run(flags, folder, session),
+        inputs => {
+            if let Some(folder) = inputs.iter().find(|path| path.is_dir()) {
+                let folder = folder.display();
+                return Err(Failure::usage(format!("{folder}: a folder; give one cache alone, or mesh files")));
+            }
+            if flags.frames.is_some() {
+                return Err(Failure::usage("--frames goes with a cache; a mesh has one frame"));
+            }
+            of_meshes(flags, session)
+        }
+    }
+}
+
+impl Flags {
+    fn settings(&self) -> RefineSettings {
+        let scheme = match self.scheme {
+            SchemeChoice::Loop => Scheme::Loop,
+            SchemeChoice::Bounded => Scheme::BoundedCurvature,
+        };
+        let old_vertices = if self.interpolate { OldVertices::Kept } else { OldVertices::Smoothed };
+        RefineSettings {
+            smoothing: Smoothing { scheme, old_vertices },
+            start_pairs: if self.force { StartPairs::LeaveOut } else { StartPairs::Refuse },
+            ..RefineSettings::default()
+        }
+    }
+
+    fn scheme_name(&self) -> &'static str {
+        match self.scheme {
+            SchemeChoice::Loop => "loop",
+            SchemeChoice::Bounded => "bounded",
+        }
+    }
+}
+
+fn of_meshes(flags: &Flags, session: &Session) -> Result<ExitCode, Failure> {
+    let start = Instant::now();
+    let targets = targets(flags)?;
+    let inputs = Inputs::read(&flags.inputs, &flags.body, &flags.mesh, KeepSource::Forget, session)?;
+    let creases = creases(flags, &inputs)?;
+    let ladder = Ladder::build(inputs.assembly.clone(), &creases, flags.levels).map_err(Failure::input)?;
+    let (refined, levels) = climb(&ladder, &inputs.positions, flags, start)?;
+    let normals = subdivision::limit::normals(ladder.finest().topology(), &refined.positions, ladder.finest_creases());
+    let files = files(&inputs, &targets, &ladder, (&refined.positions, &normals), flags.levels);
+    drop(normals);
+    let (verdict, smallest_gap) = certify(&ladder, &inputs, &refined, &files, flags)?;
+    let report = MeshReport {
+        schema: "unsnarl.refine/1",
+        certified: verdict.is_clean() && refined.start.is_clean(),
+        scheme: flags.scheme_name(),
+        interpolated: flags.interpolate,
+        vertices: levels.last().map_or(0, |level| level.report.vertices),
+        triangles: levels.last().map_or(0, |level| level.report.triangles),
+        pairs_at_start: refined.start.pairs.len(),
+        intersecting_triangle_pairs: verdict.pairs.len(),
+        touching_triangle_pairs: verdict.touching_count(),
+        smallest_gap,
+        levels,
+        seconds: start.elapsed().as_secs_f64(),
+    };
+    drop((ladder, refined, verdict));
+    if flags.inputs.len() > 1 {
+        std::fs::create_dir_all(&flags.output)
+            .map_err(|error| Failure::input(format!("{}: cannot make this folder: {error}", flags.output.display())))?;
+    }
+    for ((target, file), source) in targets.iter().zip(&files).zip(&flags.inputs) {
+        mesh::write(target, file).map_err(Failure::input)?;
+        write_sidecar(source, target, &inputs, flags)?;
+    }
+    session.say(text(&report, flags).trim_end());
+    session.report(&report)?;
+    Ok(ExitCode::from(u8::from(!report.certified)))
+}
+
+/// Edges that stay sharp: creases of sidecars, and those that are bent beyond the angle.
+fn creases(flags: &Flags, inputs: &Inputs) -> Result<Vec<[VertexId; 2]>, Failure> {
+    let mut creases = Vec::new();
+    for (path, (part, file)) in flags.inputs.iter().zip(inputs.assembly.parts().iter().zip(&inputs.files)) {
+        let Some(sidecar) = garment_file::read_beside(path).map_err(Failure::input)? else { continue };
+        let garment = sidecar.build(path, file).map_err(Failure::input)?;
+        let joined = |vertex: VertexId| VertexId::new(vertex.index() + part.vertices.start);
+        creases.extend(garment.creases.iter().map(|crease| garment.topology.edge(crease.edge).map(joined)));
+    }
+    if let Some(degrees) = flags.crease_angle {
+        if !(0.0..=180.0).contains(&degrees) {
+            return Err(Failure::usage(format!("--crease-angle {degrees}: expected 0 to 180 degrees")));
+        }
+        let bent = subdivision::edges_bent_beyond(inputs.assembly.topology(), &inputs.positions, degrees.to_radians());
+        creases.extend(bent);
+    }
+    Ok(creases)
+}
+
+fn climb(
+    ladder: &Ladder,
+    positions: &[DVec3],
+    flags: &Flags,
+    start: Instant,
+) -> Result<(Refined, Vec<LevelLine>), Failure> {
+    let mut levels: Vec<LevelLine> = Vec::new();
+    let mut last = start;
+    let mut hear = |report: LevelReport, assembly: &Assembly, positions: &[DVec3]| {
+        let smallest_gap = flags.gap.then(|| gap(assembly, positions)).flatten();
+        levels.push(LevelLine { report, smallest_gap, seconds: last.elapsed().as_secs_f64() });
+        last = Instant::now();
+    };
+    let refined = refine(ladder, positions, &flags.settings(), &mut hear);
+    let names = || flags.inputs.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
+    let refined = refined.map_err(|error| refusal(&names(), &error))?;
+    Ok((refined, levels))
+}
+
+/// What to say of input that is not clean.
+fn refusal(name: &str, error: &RefineError) -> Failure {
+    let advice = match error {
+        RefineError::NotClean { .. } => "; run unsnarl fix first, or give --force to leave them out",
+        RefineError::Positions { .. } => "",
+    };
+    Failure::input(format!("{name}: {error}{advice}"))
+}
+
+fn gap(assembly: &Assembly, positions: &[DVec3]) -> Option<f64> {
+    analysis::smallest_gap(assembly, positions, &Verdict::default(), &mut analysis::Workspace::default())
+}
+
+/// The garments as their files will hold them.
+fn files(
+    inputs: &Inputs,
+    targets: &[PathBuf],
+    ladder: &Ladder,
+    (positions, normals): (&[DVec3], &[DVec3]),
+    levels: u32,
+) -> Vec<MeshFile> {
+    let finest = ladder.finest();
+    let parts = finest.parts().iter().zip(&inputs.files).zip(targets);
+    let file = |((part, file), target): ((&analysis::Part, &MeshFile), &PathBuf)| {
+        let own = part.vertices.clone();
+        let triangles = finest.topology().own_triangles(part.triangles.clone(), own.start);
+        let mesh = TriMesh { positions: positions[own.clone()].to_vec(), triangles };
+        let mut refined = file.refined(mesh, normals[own].to_vec(), levels);
+        if let Some(format) = refined.format_for(target) {
+            refined.mesh.positions = refined.stored_positions(format);
+        }
+        refined
+    };
+    parts.map(file).collect()
+}
+
+/// An exact check of the very numbers that will be written.
+fn certify(
+    ladder: &Ladder,
+    inputs: &Inputs,
+    refined: &Refined,
+    files: &[MeshFile],
+    flags: &Flags,
+) -> Result<(Verdict, Option<f64>), Failure> {
+    let bodies = &inputs.positions[inputs.positions.len() - body_vertices(inputs)..];
+    let stored: Vec<DVec3> = files.iter().flat_map(|file| file.mesh.positions.iter()).chain(bodies).copied().collect();
+    let mut workspace = analysis::Workspace::default();
+    let verdict = analysis::verdict(ladder.finest(), &stored, &mut workspace);
+    if !verdict.is_clean() && !flags.force {
+        let pairs = verdict.pairs.len();
+        let exact = analysis::verdict(ladder.finest(), &refined.positions, &mut workspace);
+        let reason = if exact.is_clean() {
+            "rounded to the 32 bits that this kind of file holds; write .obj or .ply instead"
+        } else {
+            "gaps are too small to be split without rounding, or triangles have no area; give fewer levels or --force"
+        };
+        return Err(Failure::input(format!(
+            "{}: {pairs} triangle pairs meet after refinement, {reason}; nothing written",
+            flags.output.display()
+        )));
+    }
+    let asked = flags.gap && verdict.is_clean();
+    let gap = asked.then(|| analysis::smallest_gap(ladder.finest(), &stored, &verdict, &mut workspace)).flatten();
+    Ok((verdict, gap))
+}
+
+fn body_vertices(inputs: &Inputs) -> usize {
+    inputs.files[inputs.garment_count..].iter().map(|file| file.mesh.positions.len()).sum()
+}
+
+/// The sidecar of a refined garment: what it says of panels, pins and layers holds on; creases run along the halves of their edges.
+fn write_sidecar(source: &Path, target: &Path, inputs: &Inputs, flags: &Flags) -> Result<(), Failure> {
+    let at = flags.inputs.iter().position(|path| path == source).unwrap_or(0);
+    let Some(sidecar) = garment_file::read_beside(source).map_err(Failure::input)? else { return Ok(()) };
+    let path = garment_file::sidecar_path(target);
+    if path == garment_file::sidecar_path(source) {
+        return Ok(());
+    }
+    let refined = garment_file::refined_description(&sidecar.description, &inputs.files[at].mesh, flags.levels);
+    let text = garment_file::encode(&refined.map_err(Failure::input)?);
+    unsnarl_io::write_atomically(&path, text.as_bytes()).map_err(Failure::input)
+}
+
+/// The file to write for every garment.
+fn targets(flags: &Flags) -> Result<Vec<PathBuf>, Failure> {
+    if let [_] = flags.inputs[..] {
+        if Format::from_path(&flags.output).is_none() {
+            let name = flags.output.display();
+            return Err(Failure::usage(format!("{name}: the name does not say a kind of mesh file, such as .obj")));
+        }
+        return Ok(vec![flags.output.clone()]);
+    }
+    let mut targets = Vec::new();
+    for input in &flags.inputs {
+        let name = input.file_name().ok_or_else(|| Failure::usage(format!("{}: not a file", input.display())))?;
+        let target = flags.output.join(name);
+        if targets.contains(&target) {
+            let name = name.to_string_lossy();
+            return Err(Failure::usage(format!("two garments are called {name}: give them different names")));
+        }
+        targets.push(target);
+    }
+    Ok(targets)
+}
+
+fn text(report: &MeshReport, flags: &Flags) -> String {
+    let mut lines: Vec<String> = report.levels.iter().map(|line| level_text(&line.report)).collect();
+    lines.push(if report.certified {
+        format!("CLEAN: no two triangles meet, {:.2} s", report.seconds)
+    } else {
+        format!(
+            "NOT CERTIFIED: {} triangle pairs met before and {} after, {} of them touching, {:.2} s",
+            report.pairs_at_start, report.intersecting_triangle_pairs, report.touching_triangle_pairs, report.seconds
+        )
+    });
+    if let Some(gap) = report.smallest_gap {
+        lines.push(format!("smallest gap: {gap:.3e} m"));
+    }
+    lines.push(format!("written: {}", flags.output.display()));
+    lines.join("\n")
+}
+
+fn level_text(level: &LevelReport) -> String {
+    let stopped = match (level.stopped_by_cloth, level.stopped_by_bodies) {
+        (0, 0) => "none stopped".to_owned(),
+        (cloth, bodies) => format!("{cloth} stopped by cloth and {bodies} by bodies"),
+    };
+    format!(
+        "level {}: {} vertices, {} triangles; smoothed by at most {:.3e} m, {stopped}",
+        level.level, level.vertices, level.triangles, level.displacement.max
+    )
+}

@@ -1,0 +1,246 @@
+//! `unsnarl refine` as a user meets it: meshes, bodies, caches, what survives, going on after a kill, and bad input.
+
+#![allow(clippy::unwrap_used)]
+
+mod running;
+
+use running::{Folder, Run, obj};
+use serde_json::Value;
+use std::process::Stdio;
+use std::time::Duration;
+
+const SCENE: &str = "[scene]\nframes = 5\n[[cloth]]\nsheet = { size = [0.3, 0.3], cells = [8, 8] }\nrotation = [-90, 0, 0]\n\
+                     position = [0, 0.02, 0]\n[[cloth]]\nname = \"upper\"\ndisc = { radius = 0.1, rings = 4 }\n\
+                     rotation = [-90, 0, 0]\nposition = [0, 0.03, 0]\n[[body]]\nsphere = { radius = 0.1 }\nposition = [0, -0.085, 0]\n";
+
+/// Two panels with a seam between them, groups, materials and an object; bent along the seam.
+const GARMENT: &str = "mtllib cloth.mtl\no shirt\nv 0 0 0\nv 1 0 0\nv 1 1 0.2\nv 0 1 0\nv 2 0 0.5\nv 2 1 0.6\n\
+                       vt 0 0\nvt 1 0\nvt 1 1\nvt 0 1\nvt 5 0\nvt 6 0\nvt 6 1\nvt 5 1\n\
+                       g front\nusemtl red\nf 1/1 2/2 3/3\nf 1/1 3/3 4/4\ng back\nusemtl blue\nf 2/5 5/6 6/7\nf 2/5 6/7 3/8\n";
+
+fn report(run: &Run) -> Value {
+    serde_json::from_str(&run.out).unwrap_or_else(|error| panic!("{error}: {}{}", run.out, run.err))
+}
+
+/// The bytes of all files of a cache but the reports, by name.
+fn files(folder: &Folder, cache: &str) -> Vec<(String, Vec<u8>)> {
+    let mut found: Vec<_> = std::fs::read_dir(folder.path(cache))
+        .unwrap()
+        .map(|entry| entry.unwrap())
+        .filter(|entry| entry.path().is_file())
+        .map(|entry| (entry.file_name().into_string().unwrap(), std::fs::read(entry.path()).unwrap()))
+        .collect();
+    found.sort();
+    found
+}
+
+#[test]
+fn a_garment_keeps_its_panels_seams_names_and_gets_normals() {
+    let folder = Folder::new().with("g.obj", GARMENT).with(
+        "g.garment.toml",
+        "layer = 2\n[[crease]]\nedges = [[1, 2]]\nangle_degrees = 40\n[[pin]]\nvertices = [3]\n",
+    );
+    let run = folder.run(&["refine", "g.obj", "-o", "out.obj", "--levels", "2", "--json", "-"]);
+    assert_eq!((run.status, run.err.as_str()), (0, ""));
+    let report = report(&run);
+    assert_eq!((&report["schema"], &report["certified"]), (&Value::from("unsnarl.refine/1"), &Value::Bool(true)));
+    assert_eq!(report["levels"].as_array().unwrap().len(), 2);
+    assert_eq!(report["triangles"], 64);
+    let text = std::fs::read_to_string(folder.path("out.obj")).unwrap();
+    let count = |start: &str| text.lines().filter(|line| line.starts_with(start)).count();
+    assert_eq!(
+        (count("f "), count("vn "), count("v ")),
+        (64, count("v "), report["vertices"].as_u64().unwrap() as usize)
+    );
+    for name in ["mtllib cloth.mtl", "o shirt", "g front", "g back", "usemtl red", "usemtl blue"] {
+        assert_eq!(text.lines().filter(|line| *line == name).count(), 1, "{name}");
+    }
+    // Panels cover what they covered: 5 by 5 uv vertices each, in their own squares.
+    let uv: Vec<f64> = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("vt "))
+        .map(|rest| rest.split(' ').next().unwrap().parse().unwrap())
+        .collect();
+    assert_eq!(uv.iter().filter(|u| (0.0..=1.0).contains(*u)).count(), 25);
+    assert_eq!(uv.iter().filter(|u| (5.0..=6.0).contains(*u)).count(), 25);
+    let sidecar = std::fs::read_to_string(folder.path("out.garment.toml")).unwrap();
+    assert!(sidecar.contains("layer = 2") && sidecar.contains("vertices = [3]"), "{sidecar}");
+    assert_eq!(sidecar.matches("], [").count(), 3, "a crease edge has four parts after two levels: {sidecar}");
+    let (status, check) = folder.check(&["out.obj"]);
+    assert_eq!((status, &check["clean"]), (0, &Value::Bool(true)));
+}
+
+#[test]
+fn every_kind_of_file_is_written_and_reads_back_clean() {
+    let folder = Folder::new().with("g.obj", GARMENT);
+    for out in ["a.obj", "a.ply", "a.off", "a.stl", "a.glb", "a.gltf", "a.usda"] {
+        let run = folder.run(&["refine", "g.obj", "-o", out, "--levels", "1"]);
+        assert_eq!((run.status, run.err.as_str()), (0, ""), "{out}");
+        let (status, check) = folder.check(&[out]);
+        assert_eq!((status, check["triangles"].as_u64()), (0, Some(16)), "{out}");
+    }
+    let glb = std::fs::read(folder.path("a.gltf")).unwrap();
+    assert!(String::from_utf8(glb).unwrap().contains("\"NORMAL\""));
+    assert!(std::fs::read_to_string(folder.path("a.usda")).unwrap().contains("normal3f[] normals"));
+}
+
+#[test]
+fn schemes_interpolation_creases_and_bodies_are_heard() {
+    let folder = Folder::new()
+        .with("g.obj", GARMENT)
+        .with("floor.obj", &obj(&[[-9.0, -9.0, -0.001], [9.0, -9.0, -0.001], [0.0, 18.0, -0.001]], &[[0, 1, 2]]));
+    let plain = folder.run(&["refine", "g.obj", "-o", "plain.obj"]);
+    assert!(plain.out.contains("CLEAN") && plain.out.contains("level 2:"), "{}", plain.out);
+    let mut last = std::fs::read(folder.path("plain.obj")).unwrap();
+    for flags in [&["--interpolate"][..], &["--crease-angle", "5"], &["--levels", "1"]] {
+        let arguments = [&["refine", "g.obj", "-o", "other.obj"], flags].concat();
+        assert_eq!(folder.run(&arguments).status, 0);
+        let other = std::fs::read(folder.path("other.obj")).unwrap();
+        assert!(other != last, "{flags:?}");
+        last = other;
+    }
+    let run = folder.run(&[
+        "refine",
+        "g.obj",
+        "-o",
+        "b.obj",
+        "--body",
+        "floor.obj",
+        "--scheme",
+        "bounded",
+        "--gap",
+        "--json",
+        "-",
+    ]);
+    assert_eq!(run.status, 0, "{}", run.err);
+    assert!(report(&run)["smallest_gap"].is_f64());
+    assert_eq!(folder.check(&["b.obj", "--body", "floor.obj"]).0, 0);
+}
+
+#[test]
+fn several_garments_are_kept_apart_in_one_folder() {
+    let lower = obj(&[[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.3], [0.0, 1.0, 0.0]], &[[0, 1, 2], [0, 2, 3]]);
+    let upper =
+        obj(&[[0.0, 0.0, 1e-5], [1.0, 0.0, 1e-5], [1.0, 1.0, 0.30001], [0.0, 1.0, 1e-5]], &[[0, 1, 2], [0, 2, 3]]);
+    let folder = Folder::new().with("a.obj", &lower).with("b.obj", &upper);
+    let run = folder.run(&["refine", "a.obj", "b.obj", "-o", "out", "--levels", "3"]);
+    assert_eq!((run.status, run.err.as_str()), (0, ""));
+    assert_eq!(folder.check(&["out/a.obj", "out/b.obj"]).0, 0);
+}
+
+#[test]
+fn tangled_input_is_refused_with_its_count_and_forced_input_is_not_certified() {
+    let crossing = obj(
+        &[[0.0, 0.0, 0.0], [4.0, 0.0, 0.0], [0.0, 4.0, 0.0], [0.5, 0.5, -1.0], [1.5, 0.5, -1.0], [1.0, 0.5, 1.0]],
+        &[[0, 1, 2], [3, 4, 5]],
+    );
+    let folder = Folder::new().with("x.obj", &crossing);
+    let run = folder.run(&["refine", "x.obj", "-o", "out.obj"]);
+    assert_eq!(run.status, 2);
+    assert!(run.err.starts_with("error: x.obj: 1 triangle pairs meet before refinement"), "{}", run.err);
+    assert_eq!(run.err.lines().count(), 1);
+    assert!(!folder.path("out.obj").exists());
+    let run = folder.run(&["refine", "x.obj", "-o", "out.obj", "--force", "--json", "-"]);
+    assert_eq!(run.status, 1, "{}", run.err);
+    let report = report(&run);
+    assert_eq!((&report["certified"], &report["pairs_at_start"]), (&Value::Bool(false), &Value::from(1)));
+    assert!(folder.path("out.obj").exists());
+}
+
+#[test]
+fn bad_input_is_named_in_one_line() {
+    let folder = Folder::new().with("g.obj", GARMENT).with("bad.obj", "v 0 0\nf 1 2 3\n");
+    std::fs::create_dir(folder.path("empty")).unwrap();
+    for (arguments, words) in [
+        (&["refine", "g.obj", "-o", "out.xyz"][..], "does not say a kind of mesh file"),
+        (&["refine", "bad.obj", "-o", "out.obj"], "bad.obj:1"),
+        (&["refine", "missing.obj", "-o", "out.obj"], "missing.obj"),
+        (&["refine", "empty", "-o", "out"], "cache.json"),
+        (&["refine", "g.obj", "empty", "-o", "out"], "give one cache alone"),
+        (&["refine", "g.obj", "-o", "out.obj", "--levels", "11"], "11"),
+        (&["refine", "g.obj", "-o", "out.obj", "--levels", "0"], "0"),
+        (&["refine", "g.obj", "-o", "out.obj", "--frames", "0..2"], "--frames goes with a cache"),
+        (&["refine", "g.obj", "-o", "out.obj", "--frames", "2..1"], "comes after"),
+        (&["refine", "g.obj", "-o", "out.obj", "--crease-angle", "nan"], "expected 0 to 180"),
+        (&["refine", "g.obj", "-o", "nowhere/out.obj"], "cannot write"),
+    ] {
+        let run = folder.run(arguments);
+        assert_eq!(run.status, 2, "{arguments:?}: {}", run.err);
+        assert!(run.err.contains(words), "{arguments:?}: {}", run.err);
+        assert!(!folder.path("out.obj").exists() && !folder.path("out").exists());
+    }
+}
+
+#[test]
+fn a_cache_becomes_a_cache_that_exports_and_resumes_to_the_same_bytes() {
+    let folder = Folder::new().with("s.toml", SCENE);
+    assert_eq!(folder.run(&["-q", "sim", "s.toml", "-o", "sim"]).status, 0);
+    let run = folder.run(&["refine", "sim", "-o", "fine", "--levels", "2", "--json", "-"]);
+    assert_eq!((run.status, run.err.as_str()), (0, ""));
+    let whole = report(&run);
+    assert_eq!((whole["first_frame"].as_u64(), whole["last_frame"].as_u64()), (Some(0), Some(5)));
+    assert_eq!(whole["certified"], Value::Bool(true));
+    assert!(whole["frames"].as_array().unwrap().iter().all(|line| line["popping"].is_f64()));
+    let info: Value = serde_json::from_slice(&std::fs::read(folder.path("fine/cache.json")).unwrap()).unwrap();
+    assert_eq!(
+        (&info["refined_from"]["cache"], &info["refined_from"]["levels"]),
+        (&Value::from("sim"), &Value::from(2))
+    );
+    for out in ["f.obj", "f.usda", "f.glb", "f.pc2"] {
+        assert_eq!(folder.run(&["export", "fine", "-o", out]).status, 0, "{out}");
+    }
+    assert_eq!(folder.check(&["f_000005.obj"]).0, 0);
+    // One thread gives the same bytes.
+    assert_eq!(folder.run(&["-q", "--threads", "1", "refine", "sim", "-o", "one", "--levels", "2"]).status, 0);
+    assert!(files(&folder, "one") == files(&folder, "fine"));
+    // Killed again and again, it still ends with the same bytes.
+    let mut kills = 0;
+    for milliseconds in [1, 5, 10, 20, 30, 45, 60, 80, 100, 130] {
+        let arguments = ["-q", "refine", "sim", "-o", "broken", "--levels", "2"];
+        let mut child = folder.command(&arguments).stderr(Stdio::null()).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(milliseconds));
+        kills += u32::from(child.try_wait().unwrap().is_none());
+        let _ = child.kill();
+        child.wait().unwrap();
+    }
+    assert!(kills > 0);
+    assert_eq!(folder.run(&["-q", "refine", "sim", "-o", "broken", "--levels", "2"]).status, 0);
+    assert!(files(&folder, "broken") == files(&folder, "fine"));
+    // Done already: nothing is done again, and another refinement is refused.
+    let again = folder.run(&["refine", "sim", "-o", "fine", "--levels", "2", "--json", "-"]);
+    assert_eq!(report(&again)["kept_frames"], 6);
+    let other = folder.run(&["refine", "sim", "-o", "fine", "--levels", "1"]);
+    assert_eq!((other.status, other.err.contains("holds another cache")), (2, true), "{}", other.err);
+    let onto_itself = folder.run(&["refine", "sim", "-o", "sim"]);
+    assert_eq!((onto_itself.status, onto_itself.err.contains("holds another cache")), (2, true));
+}
+
+#[test]
+fn some_frames_keep_their_numbers() {
+    let folder = Folder::new().with("s.toml", SCENE);
+    assert_eq!(folder.run(&["-q", "sim", "s.toml", "-o", "sim"]).status, 0);
+    assert_eq!(folder.run(&["-q", "refine", "sim", "-o", "part", "--levels", "1", "--frames", "2..3"]).status, 0);
+    assert!(folder.path("part/frame_000003.unsnarl").exists() && !folder.path("part/frame_000001.unsnarl").exists());
+    let run = folder.run(&["export", "part", "-o", "p.obj"]);
+    assert!(run.out.contains("2 frames"), "{}{}", run.out, run.err);
+    let run = folder.run(&["refine", "sim", "-o", "none", "--frames", "7.."]);
+    assert_eq!((run.status, run.err.contains("has frames 0 to 5")), (2, true), "{}", run.err);
+    assert_eq!(folder.run(&["-q", "refine", "part", "-o", "finer", "--levels", "1"]).status, 0);
+}
+
+#[test]
+fn a_simulation_refines_as_it_writes_and_goes_on_after_a_stop() {
+    let text = format!("{SCENE}[output]\nrefine = 1\n");
+    let folder = Folder::new().with("s.toml", &text);
+    assert_eq!(folder.run(&["-q", "sim", "s.toml", "-o", "sim"]).status, 0);
+    assert!(folder.path("sim/refined/frame_000005.unsnarl").exists());
+    let before = files(&folder, "sim/refined");
+    std::fs::remove_file(folder.path("sim/refined/frame_000003.unsnarl")).unwrap();
+    std::fs::remove_file(folder.path("sim/frame_000005.unsnarl")).unwrap();
+    assert_eq!(folder.run(&["-q", "sim", "s.toml", "-o", "sim", "--resume"]).status, 0);
+    let frames = |files: Vec<(String, Vec<u8>)>| files.into_iter().filter(|(name, _)| name != "frames.jsonl").collect();
+    let [before, after]: [Vec<_>; 2] = [before, files(&folder, "sim/refined")].map(frames);
+    assert!(before == after);
+    let run = folder.run(&["sim", "s.toml", "-o", "other", "--set", "output.refine=7"]);
+    assert_eq!((run.status, run.err.contains("expected 0 to 6 levels")), (2, true), "{}", run.err);
+}
