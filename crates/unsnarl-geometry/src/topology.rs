@@ -61,11 +61,23 @@ impl Topology {
         }
         let triangles: Vec<[VertexId; 3]> = triangles.iter().map(|triangle| triangle.map(VertexId)).collect();
         let (edges, triangle_edges) = number_edges(&triangles);
-        let edge_triangles = Rows::invert(edges.len(), &triangle_edges, EdgeId::index, TriangleId::new);
-        let vertex_triangles = Rows::invert(vertex_count, &triangles, VertexId::index, TriangleId::new);
-        let vertex_edges = Rows::invert(vertex_count, &edges, VertexId::index, EdgeId::new);
-        let (vertex_component, component_count) = number_components(vertex_count, &edges);
-        let vertex_is_oriented = oriented_vertices(vertex_count, &triangles, &triangle_edges, &edges);
+        let rows_of_triangles = || {
+            (
+                Rows::invert(edges.len(), &triangle_edges, EdgeId::index, TriangleId::new),
+                Rows::invert(vertex_count, &triangles, VertexId::index, TriangleId::new),
+            )
+        };
+        let rest = || {
+            (
+                Rows::invert(vertex_count, &edges, VertexId::index, EdgeId::new),
+                number_components(vertex_count, &edges),
+                oriented_vertices(vertex_count, &triangles, &triangle_edges, &edges),
+            )
+        };
+        let is_large = triangles.len() >= WORTH_ANOTHER_THREAD;
+        let ((edge_triangles, vertex_triangles), (vertex_edges, components, vertex_is_oriented)) =
+            if is_large { rayon::join(rows_of_triangles, rest) } else { (rows_of_triangles(), rest()) };
+        let (vertex_component, component_count) = components;
         Ok(Self {
             triangles,
             triangle_edges,
@@ -253,6 +265,9 @@ impl Topology {
         loops
     }
 }
+
+/// Meshes with fewer triangles are derived on one thread.
+const WORTH_ANOTHER_THREAD: usize = 1 << 14;
 
 /// Lists of different lengths, one after the other in one array.
 #[derive(Clone, Debug)]

@@ -157,7 +157,8 @@ fn of_meshes(flags: &Flags, session: &Session) -> Result<ExitCode, Failure> {
     let targets = targets(flags)?;
     let inputs = Inputs::read(&flags.inputs, &flags.body, &flags.mesh, KeepSource::Forget, session)?;
     let creases = creases(flags, &inputs)?;
-    let ladder = Ladder::build(inputs.assembly.clone(), &creases, flags.levels).map_err(Failure::input)?;
+    let ladder = Ladder::build(inputs.assembly.clone(), &creases, flags.levels)
+        .map_err(|error| Failure::input(format!("{}: {error}", names(flags))))?;
     let (refined, levels) = climb(&ladder, &inputs.positions, flags, start)?;
     let normals = subdivision::limit::normals(ladder.finest().topology(), &refined.positions, ladder.finest_creases());
     let files = files(&inputs, &targets, &ladder, (&refined.positions, &normals), flags.levels);
@@ -224,9 +225,12 @@ fn climb(
         last = Instant::now();
     };
     let refined = refine(ladder, positions, &flags.settings(), &mut hear);
-    let names = || flags.inputs.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
-    let refined = refined.map_err(|error| refusal(&names(), &error))?;
+    let refined = refined.map_err(|error| refusal(&names(flags), &error))?;
     Ok((refined, levels))
+}
+
+fn names(flags: &Flags) -> String {
+    flags.inputs.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
 }
 
 /// What to say of input that is not clean.

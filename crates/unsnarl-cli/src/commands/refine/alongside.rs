@@ -33,7 +33,7 @@ impl Alongside {
             start_pairs: StartPairs::LeaveOut,
             ..RefineSettings::default()
         };
-        let refiner = FrameRefiner::new(&coarse, scene.refine, settings)?;
+        let refiner = FrameRefiner::new(&coarse, scene.refine, settings, folder)?;
         let info = refiner.info(&cache.info, "..".to_owned(), "loop", [0, cache.info.frames]);
         let own = folder.join(FOLDER);
         // What an earlier version of the scene left cannot go on.

@@ -43,7 +43,7 @@ pub(super) fn run(flags: &Flags, folder: &Path, session: &Session) -> Result<Exi
     let source = Cache::open(folder).map_err(Failure::input)?;
     let range = frames_of(flags, &source, folder)?;
     let coarse = read_coarse(&source, range.first)?;
-    let refiner = FrameRefiner::new(&coarse, flags.levels, flags.settings())?;
+    let refiner = FrameRefiner::new(&coarse, flags.levels, flags.settings(), folder)?;
     let name = folder.canonicalize().ok().and_then(|path| path.file_name().map(|name| name.to_string_lossy().into()));
     let info = refiner.info(&source.info, name.unwrap_or_default(), flags.scheme_name(), [range.first, range.last]);
     let target = Cache::create_refined(&flags.output, info, &refiner.mesh(&coarse)).map_err(Failure::input)?;

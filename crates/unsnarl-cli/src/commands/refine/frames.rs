@@ -2,12 +2,14 @@
 
 use crate::session::Failure;
 use serde::Serialize;
+use std::path::Path;
 use unsnarl::analysis::{self, Assembly, PartKind};
 use unsnarl::output::attributes::split_uv;
 use unsnarl::output::{Ladder, LevelReport, RefineError, RefineSettings, refine};
 use unsnarl_geometry::{DVec3, UvMap};
 use unsnarl_io::cache::refined::{Piece, RefinedFrom, RefinedMesh};
 use unsnarl_io::cache::{Cache, Info, PieceInfo};
+use unsnarl_io::mesh::LARGEST_COORDINATE;
 
 /// The mesh that all frames of a cache share, and its refinement.
 pub struct FrameRefiner {
@@ -49,13 +51,14 @@ pub enum FrameFailure {
 
 impl FrameRefiner {
     /// Prepares the levels.
-    pub fn new(coarse: &Coarse, levels: u32, settings: RefineSettings) -> Result<Self, Failure> {
+    pub fn new(coarse: &Coarse, levels: u32, settings: RefineSettings, folder: &Path) -> Result<Self, Failure> {
+        let named = |error: &dyn std::fmt::Display| Failure::input(format!("{}: {error}", folder.display()));
         let cloth = (coarse.pieces.iter())
             .map(|piece| (piece.name.clone(), PartKind::Cloth, piece.vertex_count, piece.triangles.as_slice()));
         let bodies = (!coarse.body_triangles.is_empty())
             .then(|| ("bodies".to_owned(), PartKind::Body, coarse.body_count, coarse.body_triangles.as_slice()));
-        let assembly = Assembly::new(cloth.chain(bodies)).map_err(Failure::input)?;
-        let ladder = Ladder::build(assembly, &[], levels).map_err(Failure::input)?;
+        let assembly = Assembly::new(cloth.chain(bodies)).map_err(|error| named(&error))?;
+        let ladder = Ladder::build(assembly, &[], levels).map_err(|error| named(&error))?;
         Ok(Self { ladder, settings, body_count: if coarse.body_triangles.is_empty() { 0 } else { coarse.body_count } })
     }
 
@@ -111,6 +114,11 @@ impl FrameRefiner {
     ) -> Result<FrameLine, FrameFailure> {
         let bodies = if self.body_count == 0 { &[] } else { bodies };
         let positions = [cloth, bodies].concat();
+        let is_usual = |point: &DVec3| point.is_finite() && point.abs().max_element() <= LARGEST_COORDINATE;
+        if let Some(vertex) = positions.iter().position(|point| !is_usual(point)) {
+            let line = format!("frame {frame}: vertex {vertex} is not at a usable position; simulate it again");
+            return Err(FrameFailure::Other(Failure::input(line)));
+        }
         let mut levels = Vec::new();
         let refined = refine(&self.ladder, &positions, &self.settings, &mut |level, _, _| levels.push(level));
         let refined = refined.map_err(|error| match error {
@@ -142,28 +150,11 @@ impl FrameRefiner {
 
 /// The largest change of the offset from plain subdivision between two frames, metres: what an eye may see as a jump.
 pub fn popping(before: &[(u32, DVec3)], after: &[(u32, DVec3)]) -> f64 {
-    let mut largest = 0.0_f64;
-    let (mut left, mut right) = (before.iter().peekable(), after.iter().peekable());
-    loop {
-        let change = match (left.peek(), right.peek()) {
-            (None, None) => return largest,
-            (Some((a, was)), Some((b, is))) if a == b => {
-                let change = is.distance(*was);
-                (left.next(), right.next());
-                change
-            }
-            (Some((a, was)), other) if other.is_none_or(|(b, _)| a < b) => {
-                let change = was.length();
-                left.next();
-                change
-            }
-            (_, Some((_, is))) => {
-                let change = is.length();
-                right.next();
-                change
-            }
-            (Some(_), None) => return largest,
+    let changes_against = |theirs: &[(u32, DVec3)], ours: &[(u32, DVec3)]| {
+        let other = |vertex: u32| {
+            theirs.binary_search_by_key(&vertex, |&(own, _)| own).map_or(DVec3::ZERO, |place| theirs[place].1)
         };
-        largest = largest.max(change);
-    }
+        ours.iter().map(|&(vertex, offset)| offset.distance(other(vertex))).fold(0.0, f64::max)
+    };
+    changes_against(before, after).max(changes_against(after, before))
 }
