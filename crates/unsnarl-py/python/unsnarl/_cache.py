@@ -26,8 +26,10 @@ class Cache:
         self.folder = folder
         try:
             self.info = json.loads((folder / "cache.json").read_text())
-        except (OSError, ValueError) as error:
-            raise CacheError(f"{folder}: not a cache of unsnarl sim: {error}") from None
+        except OSError as error:
+            raise CacheError(f"{folder}: not a cache of unsnarl sim: cache.json: {error.strerror}") from None
+        except ValueError:
+            raise CacheError(f"{folder}: not a cache of unsnarl sim: cache.json is not JSON") from None
         if not isinstance(self.info, dict) or self.info.get("schema") != "unsnarl.cache/1":
             raise CacheError(f"{folder}: cache.json is not of schema unsnarl.cache/1")
         self.mesh = self._read("mesh.unsnarl")

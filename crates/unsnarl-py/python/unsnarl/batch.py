@@ -66,13 +66,21 @@ def pending(words: Sequence[str]) -> list[int]:
 
 def _on_ray(words: list[str], flags: argparse.Namespace) -> int:
     try:
-        import ray  # type: ignore
+        # A folder of this name where one happens to be is not Ray.
+        from ray import init  # type: ignore
     except ImportError:
         print("error: --on ray needs Ray: pip install 'unsnarl[ray]'", file=sys.stderr)
         return 2
+    import ray  # type: ignore
+
     left = pending(words)
     if left:
-        ray.init(address=flags.address, log_to_driver=False, logging_level="ERROR")
+        try:
+            init(address=flags.address, log_to_driver=False, logging_level="ERROR")
+        except (ConnectionError, RuntimeError, ValueError) as error:
+            where = flags.address or "on this machine"
+            print(f"error: no Ray cluster {where}: {str(error).splitlines()[0]}", file=sys.stderr)
+            return 2
         cores = ray.cluster_resources().get("CPU", 1.0)
         size = max(1, min(MOST_SAMPLES_PER_TASK, int(len(left) / (4 * cores / flags.cpus))))
         threads = str(max(1, int(flags.cpus)))
