@@ -8,6 +8,7 @@ import argparse
 import json
 import pathlib
 import random
+import resource
 import shutil
 import signal
 import subprocess
@@ -51,6 +52,12 @@ def batch(source, target, jobs):
     run = subprocess.run([UNSNARL, "batch", source, "-o", target, "--jobs", str(jobs), "--threads", "1", "-q"])
     assert run.returncode in (0, 1), run.returncode
     return time.perf_counter() - begun
+
+
+def processor_seconds():
+    """Of all processes that have ended so far."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def rows_of(target):
@@ -105,10 +112,15 @@ def main():
         meshes = options.meshes or folder
         make(meshes, options.samples)
         alone, one, two, failed = 0.0, 0.0, 0.0, 0
+        processor = [0.0, 0.0]
         for portion in range(PORTIONS):
             source = meshes / f"in{portion}"
+            marks = [processor_seconds()]
             alone += singles(source, folder / f"alone{portion}")
+            marks.append(processor_seconds())
             one += batch(source, folder / f"one{portion}", 1)
+            marks.append(processor_seconds())
+            processor = [processor[k] + marks[k + 1] - marks[k] for k in range(2)]
             two += batch(source, folder / f"two{portion}", 2)
             first, second = rows_of(folder / f"one{portion}"), rows_of(folder / f"two{portion}")
             failed += sum(row["status"] == "failed" for row in first)
@@ -117,6 +129,7 @@ def main():
                 assert (a["name"], a["status"], a["pairs_after"]) == (b["name"], b["status"], b["pairs_after"])
         overhead, speedup = one / alone - 1.0, one / two
         print(f"{options.samples} garments: single runs {alone:.1f} s, one worker {one:.1f} s ({100 * overhead:+.1f} %), two workers {two:.1f} s ({speedup:.2f} times one)")
+        print(f"processor time: single runs {processor[0]:.1f} s, one worker {processor[1]:.1f} s ({100 * (processor[1] / processor[0] - 1):+.1f} %)")
         print(f"{failed} of them failed")
         tried, wrong = kills(meshes / "in0", folder, options.kills) if options.kills else (0, [])
         print(f"{tried} kills: {len(wrong)} things wrong")
