@@ -39,7 +39,7 @@ pub struct Flags {
     body: Vec<PathBuf>,
     #[command(flatten)]
     mesh: MeshFlags,
-    /// The masks: Loop's, or a variant whose curvature stays bounded at vertices of any valence
+    /// The masks: Loop's, or a variant whose curvature stays bounded at vertices of valence 4 and more
     #[arg(long, value_enum, default_value_t = SchemeChoice::Loop)]
     scheme: SchemeChoice,
     /// Keep the vertices of the input where they are; new ones are put on a surface through them

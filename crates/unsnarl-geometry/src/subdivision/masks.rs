@@ -21,7 +21,7 @@ pub enum Scheme {
     /// Loop's masks of 1987.
     #[default]
     Loop,
-    /// Masks with bounded curvature at vertices of any valence up to [`LARGEST_BOUNDED_VALENCE`]; Loop's beyond.
+    /// Masks with bounded curvature at vertices of valence 4 up to [`LARGEST_BOUNDED_VALENCE`]; Loop's at 3 and beyond.
     BoundedCurvature,
 }
 
