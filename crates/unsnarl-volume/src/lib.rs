@@ -8,6 +8,7 @@ pub mod field;
 pub mod grid;
 pub mod level_set;
 pub mod tet_mesh;
+pub mod trim;
 
 pub use field::Field;
 pub use grid::{BlockGrid, BlockWidth};
