@@ -9,3 +9,4 @@ pub mod make;
 pub mod refine;
 pub mod sim;
 pub mod studio;
+pub mod trim;
