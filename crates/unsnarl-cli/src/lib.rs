@@ -37,6 +37,7 @@ enum Command {
     Sim(commands::sim::Flags),
     Export(commands::export::Flags),
     Refine(commands::refine::Flags),
+    Tet(commands::tet::Flags),
     Trim(commands::trim::Flags),
     Studio(commands::studio::Flags),
 }
@@ -75,6 +76,7 @@ fn dispatch(command: &Command, session: &Session) -> Result<ExitCode, Failure> {
         Command::Sim(flags) => commands::sim::run(flags, session),
         Command::Export(flags) => commands::export::run(flags, session),
         Command::Refine(flags) => commands::refine::run(flags, session),
+        Command::Tet(flags) => commands::tet::run(flags, session),
         Command::Trim(flags) => commands::trim::run(flags, session),
         Command::Studio(flags) => commands::studio::run(flags, session),
     }

@@ -9,4 +9,6 @@ pub mod make;
 pub mod refine;
 pub mod sim;
 pub mod studio;
+pub mod tet;
+pub mod tet_measure;
 pub mod trim;
