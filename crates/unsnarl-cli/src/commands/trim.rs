@@ -36,7 +36,7 @@ pub struct Flags {
     #[arg(long, value_enum, default_value_t = Side::Inside)]
     keep: Side,
     /// Spacing of the level set that is made of a mesh, metres [default: a quarter of the mean edge of the surface]
-    #[arg(long, value_name = "METRES")]
+    #[arg(long, value_name = "METRES", allow_negative_numbers = true)]
     spacing: Option<f64>,
     /// How many rings of nodes around the cut may move
     #[arg(long, value_name = "N", default_value_t = 5)]
