@@ -8,8 +8,10 @@
 //! [`Case`] says which types of contours it contains, and a test holds it to that.
 //! Does not: read files; the tortures of real garments take positions and give positions.
 
+mod crumpled;
 mod exploded;
 mod folds;
+mod knots;
 mod layers;
 pub mod random;
 mod rudimentary;
@@ -220,6 +222,8 @@ pub enum Family {
     Layers,
     /// Tangles on which local methods stall.
     Hard,
+    /// Closed tubes through themselves and each other.
+    Knots,
 }
 
 impl Family {
@@ -232,6 +236,7 @@ impl Family {
             Self::Folds => "folds through themselves, with labels and creases",
             Self::Layers => "pieces through each other",
             Self::Hard => "hard tangles",
+            Self::Knots => "closed tubes through themselves",
         }
     }
 }
@@ -266,7 +271,7 @@ impl Case {
 
 /// All cases, family by family.
 pub fn cases() -> impl Iterator<Item = &'static Case> {
-    [rudimentary::CASES, exploded::CASES, folds::CASES, layers::CASES].into_iter().flatten()
+    [rudimentary::CASES, exploded::CASES, folds::CASES, layers::CASES, knots::CASES, crumpled::CASES].into_iter().flatten()
 }
 
 /// The case with a name.

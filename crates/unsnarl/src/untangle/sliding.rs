@@ -115,6 +115,14 @@ impl Sliding {
         })
     }
 
+    /// Cloth is here now: what carries it along is how it is here, and no constraint has pushed it yet.
+    pub fn begin_again(&mut self, positions: &[DVec3]) {
+        let count = self.elastic.len();
+        self.elastic.copy_from_slice(&positions[..count]);
+        self.start.iter_mut().zip(&self.vertices).for_each(|(start, &vertex)| *start = positions[vertex]);
+        self.pushed.fill(DVec3::ZERO);
+    }
+
     /// One round from allowed positions to better ones. `project` moves positions into the allowed set; the first ones of `positions` are
     /// the cloth's.
     pub fn round(&mut self, bounds: &StrainBounds, positions: &mut [DVec3], project: &mut dyn FnMut(&mut [DVec3])) {
