@@ -8,39 +8,32 @@
 //! that is clean comes back unchanged.
 //! Does not: promise success. What is left is in the outcome, and the positions are the best that were seen.
 
-mod account;
-mod anew;
-mod classic;
-mod folds;
-mod home;
+mod driver;
+mod look;
+mod measure;
 mod measures;
-mod motion;
-mod out_of_bodies;
-mod pinched;
 pub mod report;
-mod retreat;
-mod rings;
+mod score;
 mod settings;
-mod sizes;
-mod touching;
-mod untangling;
-mod watch;
-mod window;
+mod stepwise;
+mod tools;
 
 pub use crate::untangle::tally::{PullCount, PullCounts, SeamPlace};
 pub use crate::untangle::{FoldStyle, Method as FixMethod};
-pub use account::Assumptions;
+pub use driver::Attempt;
+pub use measure::{MeasureName, Reason};
+pub use score::Score;
 pub use settings::FixSettings;
-pub use untangling::Untangling;
-pub use watch::{Advance, Best, Watch};
+pub use stepwise::{Advance, Assumptions, Best, Untangling, Watch};
 
-use crate::analysis::{self, Assembly, Tangle, Verdict};
+use crate::analysis::{Assembly, Tangle, Verdict};
 use crate::model::Model;
 use crate::state::State;
 use std::sync::Arc;
 use unsnarl_geometry::{DVec3, VertexId};
 
 /// A garment, or several, with bodies as obstacles.
+#[derive(Clone)]
 pub struct Patient {
     /// The cloth.
     pub model: Model,
@@ -50,6 +43,13 @@ pub struct Patient {
     pub assembly: Assembly,
     /// Where the bodies' vertices are.
     pub body_positions: Vec<DVec3>,
+}
+
+impl Patient {
+    /// These positions of the cloth, then those of bodies.
+    pub(crate) fn all_positions(&self, cloth: &[DVec3]) -> Vec<DVec3> {
+        cloth.iter().chain(&self.body_positions).copied().collect()
+    }
 }
 
 /// What a step looks like from outside.
@@ -92,6 +92,8 @@ pub struct ResolverCounts {
     pub gia: usize,
     /// Steps of contour minimisation.
     pub icm: usize,
+    /// Rounds of contour minimisation inside the elastic solve.
+    pub contour_minimisation: usize,
     /// Pulls of edge shortening, begun or gone on with.
     pub esef: usize,
     /// Contours torn, over all steps.
@@ -116,6 +118,25 @@ pub struct ResolverCounts {
     pub retreat: usize,
 }
 
+impl std::ops::AddAssign for ResolverCounts {
+    fn add_assign(&mut self, other: Self) {
+        self.gia += other.gia;
+        self.icm += other.icm;
+        self.contour_minimisation += other.contour_minimisation;
+        self.esef += other.esef;
+        self.tearing += other.tearing;
+        self.regional_flip += other.regional_flip;
+        self.crease_flip += other.crease_flip;
+        self.unfolding += other.unfolding;
+        self.separate_touching += other.separate_touching;
+        self.body_push += other.body_push;
+        self.layering += other.layering;
+        self.parting += other.parting;
+        self.laying_out += other.laying_out;
+        self.retreat += other.retreat;
+    }
+}
+
 /// What came of it.
 pub struct Outcome {
     /// Positions of the cloth.
@@ -136,6 +157,8 @@ pub struct Outcome {
     pub pulls: PullCounts,
     /// Vertices of cloth that bodies pinch, in order.
     pub pinched: Vec<VertexId>,
+    /// The measures that were tried, in order.
+    pub attempts: Vec<Attempt>,
 }
 
 impl Outcome {
@@ -151,6 +174,7 @@ impl Outcome {
             assumptions: Assumptions::default(),
             pulls: PullCounts::default(),
             pinched: Vec::new(),
+            attempts: Vec::new(),
         }
     }
 }
@@ -160,8 +184,8 @@ pub type Stop = Arc<dyn Fn() -> bool + Send + Sync>;
 
 /// Untangles. `observe` sees every step and may stop it.
 ///
-/// When nothing has improved for a while a stronger measure is taken, see [`Untangling::judge`]; when there is none left,
-/// it ends with the best state it has seen.
+/// Measures are taken from the table in [`measure`] until nothing crosses or none is left; the result is the best state by
+/// [`Score`].
 pub fn untangle(patient: Patient, settings: &FixSettings, observe: &mut dyn FnMut(&Progress) -> Continue) -> Outcome {
     untangle_unless(patient, settings, Arc::new(|| false), observe)
 }
@@ -173,36 +197,5 @@ pub fn untangle_unless(
     stop: Stop,
     observe: &mut dyn FnMut(&Progress) -> Continue,
 ) -> Outcome {
-    if is_clean(&patient) {
-        return Outcome::untouched(patient.state.positions);
-    }
-    let mut untangling = Untangling::new(patient, settings.clone());
-    untangling.stop = stop;
-    untangling.separate_touching();
-    let mut step = 0;
-    loop {
-        let tangle = untangling.analyze();
-        let positions = untangling.all_positions();
-        if observe(&Progress { step, tangle: &tangle, positions: &positions }) == Continue::No {
-            break;
-        }
-        match untangling.judge(&tangle) {
-            Advance::Step => {
-                untangling.step(&tangle);
-                step += 1;
-            }
-            Advance::LookAgain => {}
-            Advance::Done | Advance::GaveUp => break,
-        }
-        if step >= settings.largest_step_count {
-            break;
-        }
-    }
-    untangling.finish()
-}
-
-/// Whether there is nothing to do.
-fn is_clean(patient: &Patient) -> bool {
-    let positions: Vec<DVec3> = patient.state.positions.iter().chain(&patient.body_positions).copied().collect();
-    analysis::verdict(&patient.assembly, &positions, &mut analysis::Workspace::default()).is_clean()
+    driver::untangle(patient, settings, stop, observe)
 }

@@ -1,6 +1,6 @@
 //! The fix report: what others read of an untangling. The fields are fixed by the schema `unsnarl.fix/1`.
 
-use super::{Assumptions, PullCounts, ResolverCounts};
+use super::{Assumptions, Attempt, PullCounts, ResolverCounts};
 use crate::analysis::report::CheckReport;
 use crate::analysis::{Assembly, Verdict};
 use crate::model::Model;
@@ -44,6 +44,8 @@ pub struct FixReport {
     pub pinched: Vec<PinchedPlace>,
     /// Pairs that meet in the result, but for those of pinched cloth with bodies.
     pub pairs_not_pinched: usize,
+    /// The measures that were tried, in order.
+    pub measures: Vec<Attempt>,
 }
 
 /// Cloth that hangs together and is caught where bodies cross themselves or each other.

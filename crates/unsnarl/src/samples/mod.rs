@@ -271,7 +271,9 @@ impl Case {
 
 /// All cases, family by family.
 pub fn cases() -> impl Iterator<Item = &'static Case> {
-    [rudimentary::CASES, exploded::CASES, folds::CASES, layers::CASES, knots::CASES, crumpled::CASES].into_iter().flatten()
+    [rudimentary::CASES, exploded::CASES, folds::CASES, layers::CASES, knots::CASES, crumpled::CASES]
+        .into_iter()
+        .flatten()
 }
 
 /// The case with a name.

@@ -2,7 +2,7 @@
 //!
 //! In each round every edge that passes through a triangle is pushed against it along the direction in which the contour
 //! shortens fastest, `G = R - 2 (E . R) / (E . N) N` (see [`super::contour_gradient`]), by a share of the local edge
-//! length. Closed surfaces have an inside, so their vertices are also pushed out of what they overlap
+//! length: partly its own direction, partly the one that its whole contour agrees on. Closed surfaces have an inside, so their vertices are also pushed out of what they overlap
 //! ([`super::overlap`]): that has a direction where contours are straight and their length says nothing. What the pushes
 //! ask for is the constraint of [`Sliding`]: strain is bounded in every round, and surroundings are carried along, so that
 //! strands and layers move as wholes. Nothing blocks a contour on its way: there is no contact here.
@@ -12,35 +12,36 @@
 //! of threads.
 //! Does not: know the sides of open cloth. There a contour may shrink by going on as well as by going back.
 
+use super::contour_links::{ContourLinks, crossing_key};
 use super::overlap::{self, ClosedComponents};
 use super::sliding::Sliding;
 use super::strain_bounds::StrainBounds;
 use crate::analysis::contour::crossing_point;
 use crate::analysis::{Assembly, Workspace};
 use rayon::prelude::*;
-use unsnarl_geometry::intersection::{CrossingPair, PairCrossing, PairSide};
+use unsnarl_geometry::intersection::CrossingPair;
 use unsnarl_geometry::{DVec3, EdgeId, TriangleId, VertexId};
 
 /// How far a crossing pushes in a round, as a share of the local edge length.
 const CONTOUR_PUSH: f64 = 0.2;
+/// The share of the direction that all of a contour agrees on; the rest is each crossing's own.
+const COMMON_SHARE: f64 = 0.7;
+/// Directions well below this move cloth in proportion; longer ones by the whole push. A pull is at most 2 long.
+const SOFT: f64 = 0.05;
 /// How far a vertex is pushed out of what it overlaps in a round, likewise.
 const OVERLAP_PUSH: f64 = 0.1;
 /// What such a push weighs against those of crossings at the same vertex.
 const OVERLAP_WEIGHT: f64 = 4.0;
 /// How strongly neighbours are carried along.
-const CARRYING: f64 = 0.3;
+const CARRYING: f64 = 0.05;
 /// After as many rounds the shape of that moment is what is kept, so that cloth may turn as it moves.
-const ROUNDS_PER_SHAPE: usize = 30;
+const ROUNDS_PER_SHAPE: usize = 10;
 /// Without fewer pairs for as many rounds it ends.
-const PATIENCE: usize = 90;
+const PATIENCE: usize = 150;
 /// The normal part of a direction is at most this many times as long as its pull can be.
 const STEEPEST: f64 = 4.0;
 /// Edges that meet a plane at a smaller sine graze it.
 const GRAZING: f64 = 1e-9;
-
-fn knob(name: &str, usual: f64) -> f64 {
-    std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(usual)
-}
 
 /// What is minimised, and how far it may go.
 pub struct ContourMinimisation<'a> {
@@ -89,7 +90,7 @@ impl ContourMinimisation<'_> {
         let topology = self.assembly.topology();
         let counts = |a: usize, b: usize| self.assembly.counts(a, b);
         let closed = ClosedComponents::new(topology, self.free.len(), start);
-        let mut sliding = Sliding::new(topology, self.bounds, self.free, knob("CARRY", CARRYING), start)?;
+        let mut sliding = Sliding::new(topology, self.bounds, self.free, CARRYING, start)?;
         let mut memory = Workspace::default();
         let mut positions = start.to_vec();
         let mut best = Minimised { positions: start.to_vec(), pairs: usize::MAX, rounds: 0 };
@@ -98,11 +99,10 @@ impl ContourMinimisation<'_> {
             if pairs.len() < best.pairs {
                 best = Minimised { positions: positions.clone(), pairs: pairs.len(), rounds: round };
             }
-            if round as f64 % knob("TRACE", 1e9) == 0.0 { eprintln!("{round}: {}", pairs.len()); }
-            if pairs.is_empty() || round > best.rounds + knob("PATIENCE", 90.0) as usize || (self.stop)() {
+            if pairs.is_empty() || round > best.rounds + PATIENCE || (self.stop)() {
                 break;
             }
-            if round > 0 && round % (knob("SHAPE", 30.0) as usize) == 0 {
+            if round > 0 && round % ROUNDS_PER_SHAPE == 0 {
                 sliding.begin_again(&positions);
             }
             let pushes = self.pushes(&pairs, &closed, &positions);
@@ -116,13 +116,12 @@ impl ContourMinimisation<'_> {
     /// How far vertices are pushed, metres.
     fn pushes(&self, pairs: &[CrossingPair], closed: &ClosedComponents, positions: &[DVec3]) -> Vec<(usize, DVec3)> {
         let crossings = self.pulled(pairs, positions);
-        let share = knob("GLOBAL", 0.0);
-        let soft = knob("SOFT", 0.0);
-        let directions: Vec<DVec3> = crossings.par_iter().map(|crossing| self.direction(crossing, positions).unwrap_or_default()).collect();
-        let commons = if share > 0.0 { self.commons(pairs, &crossings, &directions) } else { vec![DVec3::ZERO; crossings.len()] };
-        let softened = |d: DVec3| d / (d.length_squared() + soft * soft).sqrt().max(1e-12);
-        let of_contours: Vec<[Wish; 5]> = crossings.par_iter().zip(&directions).zip(&commons)
-            .filter_map(|((crossing, own), common)| self.wishes(crossing, positions, softened(*own) * (1.0 - share) + softened(*common) * share)).collect();
+        let own: Vec<DVec3> = crossings.par_iter().map(|crossing| self.direction(crossing, positions)).collect();
+        let common = ContourLinks::new(self.assembly.topology(), pairs).common_directions(&own);
+        let blend = |own: DVec3, common: DVec3| (1.0 - COMMON_SHARE) * softened(own) + COMMON_SHARE * softened(common);
+        let of_contours: Vec<[Wish; 5]> = (crossings.par_iter().zip(own.par_iter().zip(&common)))
+            .map(|(crossing, (own, common))| self.wishes(crossing, blend(*own, *common), positions))
+            .collect();
         let mut wishes: Vec<Wish> = of_contours.into_iter().flatten().collect();
         wishes.extend(self.overlap_wishes(pairs, &crossings, closed, positions));
         wishes.retain(|wish| wish.weight > 0.0 && self.free.get(wish.vertex) == Some(&true));
@@ -136,8 +135,10 @@ impl ContourMinimisation<'_> {
 
     /// The crossings with their pulls, in the order of edges and triangles.
     fn pulled(&self, pairs: &[CrossingPair], positions: &[DVec3]) -> Vec<PulledCrossing> {
-        let mut halves: Vec<((EdgeId, TriangleId), DVec3)> =
-            pairs.par_iter().flat_map_iter(|pair| self.ends_of_segment(pair, positions).into_iter().flatten()).collect();
+        let mut halves: Vec<((EdgeId, TriangleId), DVec3)> = pairs
+            .par_iter()
+            .flat_map_iter(|pair| self.ends_of_segment(pair, positions).into_iter().flatten())
+            .collect();
         halves.par_sort_by_key(|half| half.0);
         let join = |group: &[((EdgeId, TriangleId), DVec3)]| {
             let (edge, triangle) = group[0].0;
@@ -153,12 +154,9 @@ impl ContourMinimisation<'_> {
         positions: &[DVec3],
     ) -> [Option<((EdgeId, TriangleId), DVec3)>; 2] {
         let topology = self.assembly.topology();
-        let key = |crossing: PairCrossing| match crossing.edge_of {
-            PairSide::First => (topology.triangle_edges(*first)[crossing.edge], *second),
-            PairSide::Second => (topology.triangle_edges(*second)[crossing.edge], *first),
-        };
         let place = |(edge, triangle)| crossing_point(topology, positions, edge, triangle).1;
-        let keys = crossings.map(|crossing| crossing.map(key));
+        let keys =
+            crossings.map(|crossing| crossing.map(|crossing| crossing_key(topology, [*first, *second], crossing)));
         match keys {
             [Some(from), Some(to)] => {
                 let direction = (place(to) - place(from)).normalize_or_zero();
@@ -173,87 +171,36 @@ impl ContourMinimisation<'_> {
         }
     }
 
+    /// The way of a crossing's edge against its triangle along which the contour shortens fastest.
+    fn direction(&self, crossing: &PulledCrossing, positions: &[DVec3]) -> DVec3 {
+        let topology = self.assembly.topology();
+        let [a, b, c] = topology.triangle(crossing.triangle).map(|corner| positions[corner.index()]);
+        let [from, to] = topology.edge(crossing.edge).map(|end| positions[end.index()]);
+        let (normal, edge) = ((b - a).cross(c - a).normalize_or_zero(), to - from);
+        let across = edge.dot(normal);
+        let slope = if across.abs() > GRAZING * edge.length() { edge.dot(crossing.pull) / across } else { 0.0 };
+        crossing.pull - normal * (2.0 * slope.clamp(-STEEPEST, STEEPEST))
+    }
+
     /// What a crossing asks of its five vertices.
-    fn wishes(&self, crossing: &PulledCrossing, positions: &[DVec3], direction: DVec3) -> Option<[Wish; 5]> {
+    fn wishes(&self, crossing: &PulledCrossing, direction: DVec3, positions: &[DVec3]) -> [Wish; 5] {
         let topology = self.assembly.topology();
         let (ends, corners) = (topology.edge(crossing.edge), topology.triangle(crossing.triangle));
-        let at = |vertex: VertexId| positions[vertex.index()];
-        let [a, b, c] = corners.map(at);
+        let [a, b, c] = corners.map(|corner| positions[corner.index()]);
         let full = (b - a).cross(c - a);
         let (along, place) = crossing_point(topology, positions, crossing.edge, crossing.triangle);
         let size = ends.iter().chain(&corners).map(|vertex| self.local_size[vertex.index()]).fold(0.0, f64::max);
-        let push = direction * (knob("PUSH", CONTOUR_PUSH) * size);
-        let share = |p: DVec3, q: DVec3| {
-            ((p - place).cross(q - place).dot(full) / full.length_squared()).clamp(0.0, 1.0)
-        };
+        let push = direction * (CONTOUR_PUSH * size);
+        let area = full.length_squared().max(f64::MIN_POSITIVE);
+        let share = |p: DVec3, q: DVec3| ((p - place).cross(q - place).dot(full) / area).clamp(0.0, 1.0);
         let wish = |vertex: VertexId, weight: f64, way: DVec3| Wish { vertex: vertex.index(), weight, way };
-        Some([
+        [
             wish(ends[0], 1.0 - along, push),
             wish(ends[1], along, push),
             wish(corners[0], share(b, c), -push),
             wish(corners[1], share(c, a), -push),
             wish(corners[2], share(a, b), -push),
-        ])
-    }
-
-    fn direction(&self, crossing: &PulledCrossing, positions: &[DVec3]) -> Option<DVec3> {
-        let topology = self.assembly.topology();
-        let (ends, corners) = (topology.edge(crossing.edge), topology.triangle(crossing.triangle));
-        let at = |vertex: VertexId| positions[vertex.index()];
-        let [a, b, c] = corners.map(at);
-        let normal = (b - a).cross(c - a).try_normalize()?;
-        let edge = at(ends[1]) - at(ends[0]);
-        let across = edge.dot(normal);
-        let slope = if across.abs() > GRAZING * edge.length() { edge.dot(crossing.pull) / across } else { 0.0 };
-        Some(crossing.pull - normal * (2.0 * slope.clamp(-STEEPEST, STEEPEST)))
-    }
-
-    /// For every crossing the mean direction of its contour, as a motion of its edge.
-    fn commons(&self, pairs: &[CrossingPair], crossings: &[PulledCrossing], directions: &[DVec3]) -> Vec<DVec3> {
-        let topology = self.assembly.topology();
-        // nodes: pairs; links through crossings
-        let mut ends: Vec<((EdgeId, TriangleId), usize, bool)> = Vec::new();
-        for (at, (first, second, both)) in pairs.iter().enumerate() {
-            for crossing in both.iter().flatten() {
-                let (key, is_edge_second) = match crossing.edge_of {
-                    PairSide::First => ((topology.triangle_edges(*first)[crossing.edge], *second), false),
-                    PairSide::Second => ((topology.triangle_edges(*second)[crossing.edge], *first), true),
-                };
-                ends.push((key, at, is_edge_second));
-            }
-        }
-        ends.sort_unstable_by_key(|end| (end.0, end.1));
-        let mut parent: Vec<usize> = (0..pairs.len()).collect();
-        let mut flip = vec![false; pairs.len()];
-        fn find(parent: &mut [usize], flip: &mut [bool], at: usize) -> (usize, bool) {
-            let mut path = Vec::new();
-            let mut here = at;
-            while parent[here] != here { path.push(here); here = parent[here]; }
-            let root = here;
-            let mut parity = false;
-            for &node in path.iter().rev() { parity ^= flip[node]; parent[node] = root; flip[node] = parity; }
-            (root, if at == root { false } else { flip[at] })
-        }
-        for group in ends.chunk_by(|a, b| a.0 == b.0) {
-            for other in &group[1..] {
-                let (ra, fa) = find(&mut parent, &mut flip, group[0].1);
-                let (rb, fb) = find(&mut parent, &mut flip, other.1);
-                if ra != rb {
-                    parent[rb] = ra;
-                    flip[rb] = fa ^ fb ^ group[0].2 ^ other.2;
-                }
-            }
-        }
-        let mut sums = vec![(DVec3::ZERO, 0.0); pairs.len()];
-        let mut of_crossing: Vec<(usize, f64)> = Vec::with_capacity(crossings.len());
-        for (group, direction) in ends.chunk_by(|a, b| a.0 == b.0).zip(directions) {
-            let (root, flipped) = find(&mut parent, &mut flip, group[0].1);
-            let sign = if flipped ^ group[0].2 { -1.0 } else { 1.0 };
-            sums[root].0 += sign * *direction;
-            sums[root].1 += 1.0;
-            of_crossing.push((root, sign));
-        }
-        of_crossing.into_iter().map(|(root, sign)| sign * sums[root].0 / sums[root].1).collect()
+        ]
     }
 
     /// Vertices of closed surfaces go out of what they overlap.
@@ -281,6 +228,10 @@ impl ContourMinimisation<'_> {
         };
         (0..self.free.len()).filter(|&vertex| coverings[vertex] != 0).filter_map(wish).collect()
     }
+}
+
+fn softened(direction: DVec3) -> DVec3 {
+    direction / (direction.length_squared() + SOFT * SOFT).sqrt()
 }
 
 /// A vertex that two triangles have in common.

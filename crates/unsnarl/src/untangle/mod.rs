@@ -4,6 +4,7 @@ pub mod body_push;
 pub mod body_surface;
 pub mod calming;
 pub mod contour_gradient;
+mod contour_links;
 pub mod contour_minimisation;
 mod convex;
 mod crossing_groups;

@@ -58,6 +58,13 @@ pub struct PullCount {
     pub steps: usize,
 }
 
+impl std::ops::AddAssign for PullCount {
+    fn add_assign(&mut self, other: Self) {
+        self.count += other.count;
+        self.steps += other.steps;
+    }
+}
+
 /// Pulls by place: a shrinkage counts where the worse of its two vertices lies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct PullCounts {
@@ -67,6 +74,14 @@ pub struct PullCounts {
     pub on_seam: PullCount,
     /// At darts.
     pub at_dart: PullCount,
+}
+
+impl std::ops::AddAssign for PullCounts {
+    fn add_assign(&mut self, other: Self) {
+        self.off_seam += other.off_seam;
+        self.on_seam += other.on_seam;
+        self.at_dart += other.at_dart;
+    }
 }
 
 impl PullCounts {

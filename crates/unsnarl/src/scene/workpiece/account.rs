@@ -30,6 +30,7 @@ impl Workpiece {
             pulls: outcome.pulls,
             pinched,
             pairs_not_pinched,
+            measures: outcome.attempts.clone(),
         }
     }
 }

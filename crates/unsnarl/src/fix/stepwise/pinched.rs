@@ -14,7 +14,7 @@ use std::borrow::Cow;
 use unsnarl_geometry::{DVec3, Topology, TriMesh, TriangleId, VertexId};
 
 /// The pinched vertices of cloth.
-pub(super) struct Pinched {
+pub(in crate::fix) struct Pinched {
     /// In order.
     vertices: Vec<VertexId>,
     /// The same by vertex of cloth; empty where nothing is pinched.

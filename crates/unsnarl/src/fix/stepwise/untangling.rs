@@ -164,6 +164,11 @@ impl Untangling {
         }
     }
 
+    /// Cloth begins elsewhere than in the input: what has moved, and the rings around it, may move on.
+    pub fn begin_at(&mut self, cloth: &[DVec3]) {
+        self.move_to(cloth);
+    }
+
     /// Positions of cloth, then of bodies.
     pub fn all_positions(&self) -> Vec<DVec3> {
         self.state.positions.iter().chain(&self.body_positions).copied().collect()
@@ -467,6 +472,7 @@ impl Untangling {
             assumptions: self.account.counts,
             pulls: self.tally.counts(),
             pinched: self.pinched.vertices().to_vec(),
+            attempts: Vec::new(),
         }
     }
 }

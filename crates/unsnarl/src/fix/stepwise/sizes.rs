@@ -8,7 +8,7 @@ use unsnarl_geometry::{DVec3, Topology, TriangleId, VertexId};
 
 /// Gives rest shapes the size of cloth that as a whole is larger or smaller than they are: `fix` keeps the size of its
 /// input. Cloth that is stretched here and not there keeps its rest shapes.
-pub(super) fn fit_rest_shapes(model: &mut Model, state: &mut State) {
+pub(in crate::fix) fn fit_rest_shapes(model: &mut Model, state: &mut State) {
     const EVEN: f64 = 1.25;
     const WORTH_IT: f64 = 0.05;
     let corners =
@@ -28,7 +28,12 @@ pub(super) fn fit_rest_shapes(model: &mut Model, state: &mut State) {
 }
 
 /// The rest length of every edge: from rest shapes for cloth, as they are for bodies.
-pub(super) fn rest_lengths(assembly: &Assembly, model: &Model, state: &State, body_positions: &[DVec3]) -> Vec<f64> {
+pub(in crate::fix) fn rest_lengths(
+    assembly: &Assembly,
+    model: &Model,
+    state: &State,
+    body_positions: &[DVec3],
+) -> Vec<f64> {
     let topology = assembly.topology();
     let at = |vertex: VertexId| match state.positions.get(vertex.index()) {
         Some(&position) => position,
@@ -52,7 +57,7 @@ pub(super) fn rest_lengths(assembly: &Assembly, model: &Model, state: &State, bo
 
 /// The size of the mesh at each vertex: the mean of its edges, but at most a few times the least height of its triangles,
 /// so that slivers are not asked to keep a distance that they do not have.
-pub(super) fn local_sizes(topology: &Topology, rest_lengths: &[f64]) -> Vec<f64> {
+pub(in crate::fix) fn local_sizes(topology: &Topology, rest_lengths: &[f64]) -> Vec<f64> {
     const HEIGHTS_PER_EDGE: f64 = 2.0;
     let height = |triangle: TriangleId| {
         let [a, b, c] = topology.triangle_edges(triangle).map(|edge| rest_lengths[edge.index()]);

@@ -8,6 +8,7 @@ use super::report::Spread;
 use super::{FixMethod, Untangling};
 use crate::analysis::Tangle;
 use crate::dynamics::hinge::angle;
+use crate::fix::score::{UNSTRAINED, WORN};
 use crate::model::Model;
 use crate::rest_shape::principal_stretches;
 use crate::untangle::layout::{lay_flat, lay_spread};
@@ -15,10 +16,6 @@ use crate::untangle::parting::{self, Parting};
 use crate::untangle::rest_pose;
 use unsnarl_geometry::{DVec3, VertexId};
 
-/// Cloth stretched and compressed by less than this factor, but for one triangle in a hundred, is not strained.
-const UNSTRAINED: f64 = 1.1;
-/// No worn garment is stretched by more.
-const WORN: f64 = 1.5;
 /// Below this factor relaxation may end; below the second one if the input was more strained than the first.
 const SETTLED: [f64; 2] = [1.02, 1.05];
 /// Relaxation may also end where cloth is not strained and has not become less so for as many steps.

@@ -29,6 +29,19 @@ pub struct Assumptions {
     pub retaken_steps: usize,
 }
 
+impl std::ops::AddAssign for Assumptions {
+    fn add_assign(&mut self, other: Self) {
+        self.tangled_steps += other.tangled_steps;
+        self.bli_steps += other.bli_steps;
+        self.hindered_steps += other.hindered_steps;
+        self.blocked_steps += other.blocked_steps;
+        self.convexified += other.convexified;
+        self.majority_steps += other.majority_steps;
+        self.growths += other.growths;
+        self.retaken_steps += other.retaken_steps;
+    }
+}
+
 /// Keeps the count from step to step.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Account {

@@ -1,0 +1,36 @@
+//! What is known about a state: facts that measures decide by, and never change.
+
+use super::score::Score;
+use crate::analysis::Verdict;
+use unsnarl_geometry::DVec3;
+
+/// A state of the cloth and what was found out about it.
+#[derive(Clone, Debug)]
+pub struct Look {
+    /// Where the cloth is.
+    pub positions: Vec<DVec3>,
+    /// Every pair that meets there.
+    pub verdict: Verdict,
+    /// How good it is.
+    pub score: Score,
+    /// Whether a closed surface crosses itself or something else of the cloth.
+    pub closed_crosses: bool,
+    /// Whether this is the input.
+    pub is_input: bool,
+    /// Whether the input had a shape that is worth keeping.
+    pub has_shape: bool,
+    /// Whether cloth is more strained than it may stay.
+    pub is_strained: bool,
+}
+
+impl Look {
+    /// Whether something crosses that should not.
+    pub fn is_tangled(&self) -> bool {
+        self.score.pairs > 0
+    }
+
+    /// Pairs that meet, per vertex.
+    pub fn density(&self) -> f64 {
+        self.score.pairs as f64 / self.positions.len().max(1) as f64
+    }
+}

@@ -1,0 +1,70 @@
+//! The table of measures: what `fix` can do, when each applies, how often it is tried.
+//!
+//! | measure | applies where | gives | may |
+//! |---|---|---|---|
+//! | contour minimisation | closed surfaces cross; cloth of its size crosses densely; everything else was tried | fewer pairs, nothing else promised | cross on its way |
+//! | steps | something crosses, or a rearrangement left cloth strained | clean cloth at rest, or what is left | stretch cloth on its way |
+//! | previous methods | all else has failed | whatever regions and contours alone can do | stretch cloth on its way |
+//!
+//! The driver takes the first of the table that applies. A measure works on a copy; the driver alone adopts what it gives,
+//! and only if the one score says that it is better.
+
+use super::Patient;
+use super::look::Look;
+use super::measures::{contour_minimisation, previous_methods, steps};
+use super::tools::Tools;
+use serde::Serialize;
+use unsnarl_geometry::DVec3;
+
+/// The name of a measure, as reports say it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MeasureName {
+    /// Contours and overlaps made smaller, without contact.
+    ContourMinimisation,
+    /// Edge shortening with contact on, and its own rearrangements.
+    Steps,
+    /// The methods before edge shortening, together.
+    PreviousMethods,
+}
+
+/// Why a measure is tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reason {
+    /// Something crosses.
+    Tangled,
+    /// A closed surface crosses: it has an inside.
+    Closed,
+    /// Crossings are as many as vertices, and cloth has its size.
+    Dense,
+    /// Nothing crosses, but cloth is strained by what untangled it.
+    Strained,
+    /// The measures before it did not get on.
+    LastResort,
+}
+
+/// A new state, and what it took.
+pub struct Candidate {
+    /// Where the cloth would be.
+    pub positions: Vec<DVec3>,
+}
+
+/// Something that `fix` can do.
+pub trait Measure: Sync {
+    /// Its name.
+    fn name(&self) -> MeasureName;
+
+    /// How often it is tried at most.
+    fn budget(&self) -> usize;
+
+    /// Why it should be tried on a state, if it should. `tried` are the measures tried so far, in order.
+    fn applies(&self, look: &Look, tried: &[MeasureName]) -> Option<Reason>;
+
+    /// Tries it on a copy.
+    fn attempt(&self, patient: &Patient, look: &Look, tools: &mut Tools) -> Option<Candidate>;
+}
+
+/// All measures, in the order in which they are asked.
+pub static TABLE: [&dyn Measure; 3] =
+    [&contour_minimisation::ContourMeasure, &steps::Steps, &previous_methods::PreviousMethods];

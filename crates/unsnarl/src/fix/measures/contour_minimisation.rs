@@ -1,0 +1,61 @@
+//! Contour minimisation as a measure: for closed surfaces, for dense crumples, and where steps did not get on.
+
+use crate::fix::Patient;
+use crate::fix::look::Look;
+use crate::fix::measure::{Candidate, Measure, MeasureName, Reason};
+use crate::fix::tools::Tools;
+use crate::untangle::contour_minimisation::ContourMinimisation;
+use crate::untangle::strain_bounds::StrainBounds;
+
+/// With as many crossing pairs per vertex, or more, cloth is densely crumpled.
+const DENSE: f64 = 0.3;
+/// Steps are quick on smaller cloth, however dense.
+const LARGE: usize = 2000;
+/// Rounds at most.
+const MOST_ROUNDS: usize = 1500;
+/// How far triangles may be stretched.
+const BOUNDS: [f64; 2] = [0.95, 1.05];
+
+/// The measure.
+pub struct ContourMeasure;
+
+impl Measure for ContourMeasure {
+    fn name(&self) -> MeasureName {
+        MeasureName::ContourMinimisation
+    }
+
+    fn budget(&self) -> usize {
+        3
+    }
+
+    fn applies(&self, look: &Look, tried: &[MeasureName]) -> Option<Reason> {
+        if !look.is_tangled() {
+            None
+        } else if look.closed_crosses {
+            Some(Reason::Closed)
+        } else if look.has_shape && look.density() > DENSE && look.positions.len() > LARGE {
+            Some(Reason::Dense)
+        } else {
+            tried.contains(&MeasureName::Steps).then_some(Reason::LastResort)
+        }
+    }
+
+    fn attempt(&self, patient: &Patient, look: &Look, tools: &mut Tools) -> Option<Candidate> {
+        let topology = &patient.model.topology;
+        let bounds = StrainBounds::new(topology, &patient.model.rest_shapes, &patient.state.positions, BOUNDS);
+        let mut free = vec![true; look.positions.len()];
+        patient.model.pins.iter().chain(tools.pinched).for_each(|vertex| free[vertex.index()] = false);
+        let minimisation = ContourMinimisation {
+            assembly: &patient.assembly,
+            bounds: &bounds,
+            free: &free,
+            local_size: tools.local_size,
+            most_rounds: MOST_ROUNDS,
+            stop: &*tools.stop,
+        };
+        let mut minimised = minimisation.run(&patient.all_positions(&look.positions))?;
+        tools.account.resolvers.contour_minimisation += minimised.rounds;
+        minimised.positions.truncate(look.positions.len());
+        Some(Candidate { positions: minimised.positions })
+    }
+}

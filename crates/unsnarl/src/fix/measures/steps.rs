@@ -1,0 +1,67 @@
+//! Untangling step by step as a measure ([`crate::fix::stepwise`]): from the input, or from where another measure has put cloth.
+
+use crate::fix::look::Look;
+use crate::fix::measure::{Candidate, Measure, MeasureName, Reason};
+use crate::fix::tools::Tools;
+use crate::fix::{Advance, Continue, FixSettings, Patient, Progress, Untangling};
+
+/// The measure.
+pub struct Steps;
+
+impl Measure for Steps {
+    fn name(&self) -> MeasureName {
+        MeasureName::Steps
+    }
+
+    fn budget(&self) -> usize {
+        3
+    }
+
+    fn applies(&self, look: &Look, _: &[MeasureName]) -> Option<Reason> {
+        if look.is_tangled() || look.is_input {
+            Some(Reason::Tangled)
+        } else {
+            look.is_strained.then_some(Reason::Strained)
+        }
+    }
+
+    fn attempt(&self, patient: &Patient, look: &Look, tools: &mut Tools) -> Option<Candidate> {
+        Some(run(patient, look, tools, tools.settings.clone()))
+    }
+}
+
+/// Steps until nothing crosses and cloth is at rest, or until nothing is left to try.
+pub(super) fn run(patient: &Patient, look: &Look, tools: &mut Tools, settings: FixSettings) -> Candidate {
+    let most_steps = settings.largest_step_count;
+    let mut untangling = Untangling::new(patient.clone(), settings);
+    untangling.stop = tools.stop.clone();
+    if !look.is_input {
+        untangling.begin_at(&look.positions);
+    }
+    untangling.separate_touching();
+    let mut step = 0;
+    loop {
+        let tangle = untangling.analyze();
+        let positions = untangling.all_positions();
+        let progress = Progress { step: tools.account.steps + step, tangle: &tangle, positions: &positions };
+        if (tools.observe)(&progress) == Continue::No {
+            tools.is_stopped = true;
+            break;
+        }
+        match untangling.judge(&tangle) {
+            Advance::Step => {
+                untangling.step(&tangle);
+                step += 1;
+            }
+            Advance::LookAgain => {}
+            Advance::Done | Advance::GaveUp => break,
+        }
+        if step >= most_steps {
+            break;
+        }
+    }
+    let outcome = untangling.finish();
+    let positions = outcome.positions.clone();
+    tools.account.join(outcome);
+    Candidate { positions }
+}
