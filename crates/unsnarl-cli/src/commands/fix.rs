@@ -11,7 +11,7 @@ use std::time::Instant;
 use unsnarl::analysis::report::CheckReport;
 use unsnarl::analysis::{self, Examination, SmallestGap, Workspace};
 use unsnarl::fix::report::FixReport;
-use unsnarl::fix::{self, Continue, FixSettings, Outcome, Patient, Progress};
+use unsnarl::fix::{self, Continue, FixSettings, MeasureName, Outcome, Patient, Progress};
 use unsnarl::model::RestAngles;
 use unsnarl::scene::workpiece::{RestWish, Setup, StyleWish, Workpiece, WorkpieceError};
 use unsnarl::untangle::Method;
@@ -41,6 +41,9 @@ pub struct Flags {
     /// Who untangles: `auto`, `esef`, `retreat`, or a method without history: `gia`, `icm`, `repulsive-icm`, `uir`, `sim-prev`; `off`
     #[arg(long, default_value = "auto", value_name = "NAME")]
     method: Method,
+    /// Leave a measure out, to see what it is for: `contour-minimisation`, `steps` or `previous-methods`
+    #[arg(long, value_name = "MEASURE")]
+    without: Vec<MeasureName>,
     /// What becomes of folds that bite into themselves: `unfold`, `fold-out`, `fold-in` or `crease`; WHERE=STYLE for a
     /// garment, a labelled panel or a contour of the report. By default creases and labels decide
     #[arg(long, value_name = "[WHERE=]STYLE")]
@@ -74,6 +77,7 @@ pub fn run(flags: &Flags, session: &Session) -> Result<ExitCode, Failure> {
     let wrong = |error: WorkpieceError| Failure::usage(format!("--{error}"));
     let settings = FixSettings {
         method: flags.method,
+        without: flags.without.clone(),
         styles: workpiece.styles(&flags.style, &before).map_err(wrong)?,
         layers: workpiece.layers(&flags.layers).map_err(wrong)?,
         ..workpiece.settings()

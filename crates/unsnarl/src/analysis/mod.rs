@@ -60,6 +60,14 @@ impl Workspace {
         (self.tree.get_or_insert_with(|| triangle_tree(topology, positions)), &mut self.habit, &mut self.last)
     }
 
+    /// The pairs of triangles that cross at these positions and count, looked for only where something has moved since the
+    /// last analysis or search of this kind.
+    pub(crate) fn crossing_pairs_again(&mut self, assembly: &Assembly, positions: &[DVec3]) -> Vec<CrossingPair> {
+        let (tree, habit, last) = self.fit(assembly.topology(), positions);
+        let counts = |a, b| assembly.counts(a, b);
+        find_crossing_pairs_again(assembly.topology(), positions, tree, (habit, last), counts)
+    }
+
     /// The pairs of triangles that cross at these positions, of those that are wanted.
     pub(crate) fn crossing_pairs(
         &mut self,
@@ -104,9 +112,7 @@ fn in_pool<R: Send>(topology: &Topology, work: impl FnOnce() -> R + Send) -> R {
 
 fn analyze_in_pool(assembly: &Assembly, positions: &[DVec3], workspace: &mut Workspace) -> Tangle {
     let topology = assembly.topology();
-    let (tree, habit, last) = workspace.fit(topology, positions);
-    let counts = |a, b| assembly.counts(a, b);
-    let pairs = find_crossing_pairs_again(topology, positions, tree, (habit, last), counts);
+    let pairs = workspace.crossing_pairs_again(assembly, positions);
     if pairs.is_empty() {
         return Tangle::default();
     }

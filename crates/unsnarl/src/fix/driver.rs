@@ -55,7 +55,7 @@ pub(super) fn untangle(
         is_stopped: false,
     };
     let mut ledger: Vec<Attempt> = Vec::new();
-    while let Some((measure, reason)) = next_measure(&best, &ledger, settings.method) {
+    while let Some((measure, reason)) = next_measure(&best, &ledger, settings) {
         if tools.must_stop() && !ledger.is_empty() {
             break;
         }
@@ -72,16 +72,16 @@ pub(super) fn untangle(
 }
 
 /// The first measure that applies, is within its budget, and has not been tried on this very state.
-fn next_measure(best: &Look, ledger: &[Attempt], method: Method) -> Option<(&'static dyn Measure, Reason)> {
+fn next_measure(best: &Look, ledger: &[Attempt], settings: &FixSettings) -> Option<(&'static dyn Measure, Reason)> {
     let tried: Vec<MeasureName> = ledger.iter().map(|attempt| attempt.measure).collect();
     let since = ledger.iter().rposition(|attempt| attempt.kept).unwrap_or(0);
     TABLE.into_iter().find_map(|measure| {
         let name = measure.name();
-        let is_allowed = method == Method::Auto || name == MeasureName::Steps;
+        let is_allowed = settings.method == Method::Auto || name == MeasureName::Steps;
         let count = tried.iter().filter(|&&tried| tried == name).count();
         // What a measure gave itself is not a new state to it.
         let is_new = !tried[since..].contains(&name);
-        let is_open = is_allowed && count < measure.budget() && is_new;
+        let is_open = is_allowed && !settings.without.contains(&name) && count < measure.budget() && is_new;
         is_open.then(|| measure.applies(best, &tried)).flatten().map(|reason| (measure, reason))
     })
 }
@@ -147,5 +147,64 @@ fn finish(watcher: &Watcher, patient: &Patient, best: Look, account: Account, at
         pulls: account.pulls,
         pinched: watcher.pinched.vertices().to_vec(),
         attempts,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::Assembly;
+    use crate::model::{Cloth, Model};
+    use crate::samples::{self, Cut, Recipe};
+    use std::sync::Arc;
+
+    fn patient(name: &str, recipe: &Recipe) -> Patient {
+        let mesh = samples::find(name).unwrap().make(recipe).mesh;
+        let assembly = Assembly::of_cloth(name, &mesh).unwrap();
+        let (model, state) = Model::build(&[Cloth::new(name, mesh)]).unwrap();
+        Patient { model, state, assembly, body_positions: Vec::new() }
+    }
+
+    fn score(patient: &Patient, positions: &[DVec3]) -> (Score, Standard) {
+        let watcher = Watcher::new(patient);
+        (watcher.look(patient, positions.to_vec()).score, watcher.standard)
+    }
+
+    #[test]
+    fn the_result_is_never_worse_than_the_input_with_any_measure_removed() {
+        use MeasureName::{ContourMinimisation, PreviousMethods, Steps};
+        for case in samples::cases().filter(|case| case.family != samples::Family::Plain) {
+            let recipe = Recipe { resolution: case.smallest_resolution.min(12), cut: Cut::Irregular, seed: 5 };
+            let patient = patient(case.name, &recipe);
+            let (before, standard) = score(&patient, &patient.state.positions);
+            for without in [vec![], vec![ContourMinimisation], vec![Steps], vec![ContourMinimisation, PreviousMethods]]
+            {
+                let settings =
+                    FixSettings { without: without.clone(), largest_step_count: 3, ..FixSettings::default() };
+                let outcome = untangle(patient.clone(), &settings, Arc::new(|| false), &mut |_| Continue::Yes);
+                let after = score(&patient, &outcome.positions).0;
+                let order = standard.compare(&after, &before);
+                assert_ne!(order, Ordering::Greater, "{} without {without:?}: {before:?} became {after:?}", case.name);
+            }
+        }
+    }
+
+    #[test]
+    fn a_run_that_is_stopped_at_once_keeps_the_input_or_something_better() {
+        let patient = patient("knot-2-5-60", &Recipe { resolution: 8, cut: Cut::Regular, seed: 1 });
+        let (before, standard) = score(&patient, &patient.state.positions);
+        let stop = Arc::new(|| true);
+        let outcome = untangle(patient.clone(), &FixSettings::default(), stop, &mut |_| Continue::No);
+        assert_ne!(standard.compare(&score(&patient, &outcome.positions).0, &before), Ordering::Greater);
+    }
+
+    #[test]
+    fn the_ledger_says_which_measure_solved_a_knot() {
+        let patient = patient("knot-2-3-40", &Recipe { resolution: 10, cut: Cut::Irregular, seed: 2 });
+        let outcome = untangle(patient, &FixSettings::default(), Arc::new(|| false), &mut |_| Continue::Yes);
+        assert!(outcome.verdict.is_clean());
+        let first = outcome.attempts[0];
+        assert_eq!((first.measure, first.reason), (MeasureName::ContourMinimisation, Reason::Closed));
+        assert_eq!((first.pairs_after, first.kept), (Some(0), true));
     }
 }

@@ -28,6 +28,33 @@ pub enum MeasureName {
     PreviousMethods,
 }
 
+impl MeasureName {
+    /// All, in the order of the table.
+    pub const ALL: [Self; 3] = [Self::ContourMinimisation, Self::Steps, Self::PreviousMethods];
+
+    /// As users write it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ContourMinimisation => "contour-minimisation",
+            Self::Steps => "steps",
+            Self::PreviousMethods => "previous-methods",
+        }
+    }
+}
+
+/// No measure has this name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no measure called {0}: choose contour-minimisation, steps or previous-methods")]
+pub struct UnknownMeasure(pub String);
+
+impl std::str::FromStr for MeasureName {
+    type Err = UnknownMeasure;
+
+    fn from_str(name: &str) -> Result<Self, UnknownMeasure> {
+        Self::ALL.into_iter().find(|measure| measure.name() == name).ok_or_else(|| UnknownMeasure(name.to_owned()))
+    }
+}
+
 /// Why a measure is tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]

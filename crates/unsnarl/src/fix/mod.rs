@@ -21,7 +21,7 @@ mod tools;
 pub use crate::untangle::tally::{PullCount, PullCounts, SeamPlace};
 pub use crate::untangle::{FoldStyle, Method as FixMethod};
 pub use driver::Attempt;
-pub use measure::{MeasureName, Reason};
+pub use measure::{MeasureName, Reason, UnknownMeasure};
 pub use score::Score;
 pub use settings::FixSettings;
 pub use stepwise::{Advance, Assumptions, Best, Untangling, Watch};

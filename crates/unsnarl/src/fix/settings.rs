@@ -1,5 +1,6 @@
 //! The settings of `fix`.
 
+use super::MeasureName;
 use crate::untangle::tally::SeamPlace;
 use crate::untangle::{ClassicSettings, FoldStyle, Method};
 use unsnarl_geometry::DVec3;
@@ -44,6 +45,8 @@ pub struct FixSettings {
     pub styles: Vec<Option<FoldStyle>>,
     /// Where cloth is in a mesh that gave it its rest shapes: a start for cloth of which nothing else can be made. Of another length: there is none.
     pub rest_pose: Vec<DVec3>,
+    /// Measures that are not taken, to see what they are for.
+    pub without: Vec<MeasureName>,
     /// Where each vertex of cloth lies in its pattern, for the report. Empty: within a panel.
     pub seam_places: Vec<SeamPlace>,
 }
@@ -69,6 +72,7 @@ impl Default for FixSettings {
             layers: Vec::new(),
             styles: Vec::new(),
             rest_pose: Vec::new(),
+            without: Vec::new(),
             seam_places: Vec::new(),
         }
     }

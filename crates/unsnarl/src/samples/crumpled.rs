@@ -10,7 +10,7 @@ use crate::rest_shape::RestShape;
 use crate::untangle::sliding::Sliding;
 use crate::untangle::strain_bounds::StrainBounds;
 use std::f64::consts::TAU;
-use unsnarl_geometry::{DVec2, DVec3, Topology, VertexId};
+use unsnarl_geometry::{DVec2, DVec3, Topology};
 
 pub(super) const CASES: &[Case] = &[Case {
     name: "crumpled",
@@ -30,7 +30,7 @@ const WAVE_LENGTHS: [f64; 2] = [14.0, 40.0];
 /// What is left of the width.
 const WIDTH: f64 = 0.25;
 /// Rounds in which the sheet comes back to its size.
-const ROUNDS: usize = 60;
+const ROUNDS: usize = 400;
 
 fn crumpled(recipe: &Recipe) -> Sample {
     let side = CELL * recipe.resolution as f64;
@@ -49,7 +49,7 @@ fn crumpled(recipe: &Recipe) -> Sample {
         shapes.push(RestShape::from_world(at.map(|point| DVec3::new(point.x, point.y, 0.0))));
     }
     let bounds = StrainBounds::around_rest(&topology, &shapes, StrainBounds::TIGHT);
-    let free: Vec<bool> = (0..topology.vertex_count()).map(VertexId::new).map(|_| true).collect();
+    let free = vec![true; topology.vertex_count()];
     let positions = &mut sample.mesh.positions;
     if let Some(mut sliding) = Sliding::new(&topology, &bounds, &free, 0.0, positions) {
         (0..ROUNDS).for_each(|_| sliding.round(&bounds, positions, &mut |_| {}));

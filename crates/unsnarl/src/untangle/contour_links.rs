@@ -91,3 +91,42 @@ impl ContourLinks {
         places.into_iter().map(|(root, sign)| sign * sums[root].0 / sums[root].1).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::{Assembly, Workspace, analyze};
+    use crate::samples::{self, Cut, Recipe};
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn pairs_are_linked_as_contours_are_traced() {
+        for name in ["closed", "eight", "cross", "ll", "bbii", "bibi", "bli", "layers-4", "crumpled", "knot-2-5-40"] {
+            let recipe = Recipe { resolution: 20, cut: Cut::Irregular, seed: 2 };
+            let mesh = samples::find(name).unwrap().make(&recipe).mesh;
+            let assembly = Assembly::of_cloth(name, &mesh).unwrap();
+            let pairs = Workspace::default().crossing_pairs_again(&assembly, &mesh.positions);
+            let mut links = ContourLinks::new(assembly.topology(), &pairs);
+            let roots: BTreeSet<usize> = (0..pairs.len()).map(|pair| links.root(pair).0).collect();
+            let traced = analyze(&assembly, &mesh.positions, &mut Workspace::default());
+            assert_eq!(roots.len(), traced.contours.len(), "{name}");
+        }
+    }
+
+    /// On a contour between two layers all edges of the upper one have the same sign.
+    #[test]
+    fn the_sides_of_a_contour_are_told_apart() {
+        let recipe = Recipe { resolution: 16, cut: Cut::Irregular, seed: 4 };
+        let mesh = samples::find("layers-2").unwrap().make(&recipe).mesh;
+        let assembly = Assembly::of_cloth("layers", &mesh).unwrap();
+        let topology = assembly.topology();
+        let pairs = Workspace::default().crossing_pairs_again(&assembly, &mesh.positions);
+        let links = ContourLinks::new(topology, &pairs);
+        let mut crossings: Vec<Crossing> = links.ends.iter().map(|end| end.0).collect();
+        crossings.dedup();
+        let piece = |edge: EdgeId| topology.component(topology.edge(edge)[0]);
+        let own: Vec<DVec3> =
+            crossings.iter().map(|crossing| if piece(crossing.0) == 0 { DVec3::X } else { -DVec3::X }).collect();
+        assert_eq!(links.common_directions(&own), own);
+    }
+}

@@ -36,7 +36,11 @@ const OVERLAP_WEIGHT: f64 = 4.0;
 const CARRYING: f64 = 0.05;
 /// After as many rounds the shape of that moment is what is kept, so that cloth may turn as it moves.
 const ROUNDS_PER_SHAPE: usize = 10;
-/// Without fewer pairs for as many rounds it ends.
+/// After as many rounds only what is near a crossing moves on.
+const ROUNDS_PER_PLACES: usize = 50;
+/// So many rings around a crossing are near it.
+const RINGS: usize = 12;
+/// Without a tenth fewer pairs for as many rounds it ends.
 const PATIENCE: usize = 150;
 /// The normal part of a direction is at most this many times as long as its pull can be.
 const STEEPEST: f64 = 4.0;
@@ -85,24 +89,33 @@ struct Wish {
 }
 
 impl ContourMinimisation<'_> {
-    /// From positions of cloth and bodies; `None` where nothing can be solved for.
-    pub fn run(&self, start: &[DVec3]) -> Option<Minimised> {
+    /// From positions of cloth and bodies. Where nothing can be solved for, nothing moves.
+    pub fn run(&self, start: &[DVec3]) -> Minimised {
         let topology = self.assembly.topology();
-        let counts = |a: usize, b: usize| self.assembly.counts(a, b);
         let closed = ClosedComponents::new(topology, self.free.len(), start);
-        let mut sliding = Sliding::new(topology, self.bounds, self.free, CARRYING, start)?;
+        let mut sliding: Option<Sliding> = None;
         let mut memory = Workspace::default();
         let mut positions = start.to_vec();
         let mut best = Minimised { positions: start.to_vec(), pairs: usize::MAX, rounds: 0 };
+        // Pairs when they last were a tenth fewer, and in which round.
+        let mut mark = (usize::MAX >> 8, 0);
         for round in 0..=self.most_rounds {
-            let pairs = memory.crossing_pairs(topology, &positions, counts);
+            let pairs = memory.crossing_pairs_again(self.assembly, &positions);
             if pairs.len() < best.pairs {
                 best = Minimised { positions: positions.clone(), pairs: pairs.len(), rounds: round };
             }
-            if pairs.is_empty() || round > best.rounds + PATIENCE || (self.stop)() {
+            if 10 * (pairs.len() as u64) < 9 * mark.0 as u64 {
+                mark = (pairs.len(), round);
+            }
+            if pairs.is_empty() || round > mark.1 + PATIENCE || (self.stop)() {
                 break;
             }
-            if round > 0 && round % ROUNDS_PER_SHAPE == 0 {
+            if round % ROUNDS_PER_PLACES == 0 {
+                let near = self.near(&pairs);
+                sliding = Sliding::new(topology, self.bounds, &near, CARRYING, &positions);
+            }
+            let Some(sliding) = &mut sliding else { break };
+            if round % ROUNDS_PER_SHAPE == 0 {
                 sliding.begin_again(&positions);
             }
             let pushes = self.pushes(&pairs, &closed, &positions);
@@ -110,7 +123,23 @@ impl ContourMinimisation<'_> {
                 pushes.iter().for_each(|&(vertex, push)| places[vertex] += push);
             });
         }
-        Some(best)
+        best
+    }
+
+    /// Which vertices are free and near something that crosses.
+    fn near(&self, pairs: &[CrossingPair]) -> Vec<bool> {
+        let topology = self.assembly.topology();
+        let mut front: Vec<VertexId> =
+            pairs.iter().flat_map(|pair| [pair.0, pair.1]).flat_map(|triangle| topology.triangle(triangle)).collect();
+        let mut near = vec![false; topology.vertex_count()];
+        front.iter().for_each(|vertex| near[vertex.index()] = true);
+        for _ in 0..RINGS {
+            let ring = front.iter().flat_map(|&vertex| topology.ring(vertex));
+            let next: Vec<VertexId> =
+                ring.filter(|vertex| !std::mem::replace(&mut near[vertex.index()], true)).collect();
+            front = next;
+        }
+        self.free.iter().zip(&near).map(|(&free, &near)| free && near).collect()
     }
 
     /// How far vertices are pushed, metres.
@@ -237,4 +266,79 @@ fn softened(direction: DVec3) -> DVec3 {
 /// A vertex that two triangles have in common.
 fn shared_vertex(first: [VertexId; 3], second: [VertexId; 3]) -> Option<VertexId> {
     first.into_iter().find(|vertex| second.contains(vertex))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Cloth, Model};
+    use crate::samples::{self, Cut, Recipe};
+    use unsnarl_geometry::TriMesh;
+
+    struct Subject {
+        mesh: TriMesh,
+        assembly: Assembly,
+        model: Model,
+        local_size: Vec<f64>,
+    }
+
+    impl Subject {
+        fn new(name: &str, resolution: usize) -> Self {
+            let recipe = Recipe { resolution, cut: Cut::Irregular, seed: 1 };
+            let mesh = samples::find(name).unwrap().make(&recipe).mesh;
+            let assembly = Assembly::of_cloth(name, &mesh).unwrap();
+            let (model, _) = Model::build(&[Cloth::new(name, mesh.clone())]).unwrap();
+            let edge =
+                model.rest_shapes.iter().map(|shape| shape.lengths()[0]).sum::<f64>() / model.rest_shapes.len() as f64;
+            let local_size = vec![edge; mesh.positions.len()];
+            Self { mesh, assembly, model, local_size }
+        }
+
+        fn minimised(&self, free: &[bool], most_rounds: usize) -> Minimised {
+            let (topology, shapes) = (&self.model.topology, &self.model.rest_shapes);
+            let bounds = StrainBounds::around_rest(topology, shapes, [0.95, 1.05]);
+            let minimisation = ContourMinimisation {
+                assembly: &self.assembly,
+                bounds: &bounds,
+                free,
+                local_size: &self.local_size,
+                most_rounds,
+                stop: &|| false,
+            };
+            minimisation.run(&self.mesh.positions)
+        }
+    }
+
+    #[test]
+    fn strands_that_overlap_all_along_are_parted() {
+        let subject = Subject::new("knot-2-5-40", 10);
+        let minimised = subject.minimised(&vec![true; subject.mesh.positions.len()], 300);
+        assert_eq!(minimised.pairs, 0);
+        let farthest = minimised.positions.iter().zip(&subject.mesh.positions).map(|(a, b)| a.distance(*b));
+        assert!(farthest.fold(0.0, f64::max) < 2.0 * subject.local_size[0]);
+    }
+
+    #[test]
+    fn a_crumple_loses_nearly_all_of_its_crossings_and_keeps_its_pose() {
+        let subject = Subject::new("crumpled", 40);
+        let before = Workspace::default().crossing_pairs_again(&subject.assembly, &subject.mesh.positions).len();
+        let minimised = subject.minimised(&vec![true; subject.mesh.positions.len()], 400);
+        assert!(20 * minimised.pairs < before, "{before} became {}", minimised.pairs);
+        let moved = minimised.positions.iter().zip(&subject.mesh.positions).map(|(a, b)| a.distance(*b));
+        let mut moved: Vec<f64> = moved.collect();
+        moved.sort_by(f64::total_cmp);
+        assert!(moved[moved.len() * 9 / 10] < 5.0 * subject.local_size[0]);
+    }
+
+    #[test]
+    fn what_is_held_stays_and_pairs_never_become_more() {
+        let subject = Subject::new("knot-2-3-20", 8);
+        let count = subject.mesh.positions.len();
+        let free: Vec<bool> = (0..count).map(|vertex| vertex >= count / 2).collect();
+        let before = Workspace::default().crossing_pairs_again(&subject.assembly, &subject.mesh.positions).len();
+        let minimised = subject.minimised(&free, 40);
+        assert!(minimised.pairs <= before);
+        assert_eq!(minimised.positions[..count / 2], subject.mesh.positions[..count / 2]);
+        assert_eq!(subject.minimised(&vec![false; count], 4).positions, subject.mesh.positions);
+    }
 }

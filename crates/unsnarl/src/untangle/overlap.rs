@@ -148,3 +148,71 @@ fn covering_by_others(topology: &Topology, positions: &[DVec3], closed: &ClosedC
     }
     (angle / TAU).round() as i32
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::{Assembly, Workspace};
+    use crate::samples::{self, Cut, Recipe};
+    use crate::untangle::contour_links::crossing_key;
+    use unsnarl_geometry::TriMesh;
+
+    /// The winding number of all triangles at a point, by their solid angles.
+    fn winding_number(mesh: &TriMesh, point: DVec3) -> f64 {
+        let angle = |corners: &[u32; 3]| {
+            let [a, b, c] = corners.map(|corner| mesh.positions[corner as usize] - point);
+            let [p, q, r] = [a.length(), b.length(), c.length()];
+            let below = p * q * r + a.dot(b) * r + b.dot(c) * p + c.dot(a) * q;
+            2.0 * a.dot(b.cross(c)).atan2(below)
+        };
+        mesh.triangles.iter().map(angle).sum::<f64>() / (2.0 * TAU)
+    }
+
+    fn coverings_of(mesh: &TriMesh) -> (Topology, ClosedComponents, Vec<i32>) {
+        let assembly = Assembly::of_cloth("mesh", mesh).unwrap();
+        let topology = assembly.topology().clone();
+        let pairs = Workspace::default().crossing_pairs_again(&assembly, &mesh.positions);
+        let of_pair = |pair: &unsnarl_geometry::intersection::CrossingPair| {
+            pair.2.map(|crossing| crossing.map(|crossing| crossing_key(&topology, [pair.0, pair.1], crossing)))
+        };
+        let mut crossings: Vec<(EdgeId, TriangleId)> = pairs.iter().flat_map(of_pair).flatten().collect();
+        crossings.sort_unstable();
+        crossings.dedup();
+        let closed = ClosedComponents::new(&topology, mesh.positions.len(), &mesh.positions);
+        let coverings = coverings(&topology, &mesh.positions, &closed, &crossings, &[]);
+        (topology, closed, coverings)
+    }
+
+    #[test]
+    fn coverings_are_the_winding_numbers_just_outside() {
+        for name in ["knot-2-3-40", "knot-3-4-60", "woven-rings-40"] {
+            let mesh = samples::find(name).unwrap().make(&Recipe { resolution: 8, cut: Cut::Irregular, seed: 3 }).mesh;
+            let (topology, closed, coverings) = coverings_of(&mesh);
+            let mut covered = 0;
+            for vertex in (0..mesh.positions.len()).map(VertexId::new) {
+                let outward = closed.outward(&topology, &mesh.positions, vertex).unwrap();
+                let outside = mesh.positions[vertex.index()] + 1e-7 * outward;
+                let expected = winding_number(&mesh, outside).round() as i32;
+                assert_eq!(coverings[vertex.index()], expected, "{name}, {vertex:?}");
+                covered += usize::from(expected > 0);
+            }
+            assert!(covered > 10, "{name}: {covered} vertices are inside something");
+        }
+    }
+
+    #[test]
+    fn a_surface_turned_inside_out_is_covered_alike() {
+        let recipe = Recipe { resolution: 8, cut: Cut::Regular, seed: 1 };
+        let mut mesh = samples::find("knot-2-3-40").unwrap().make(&recipe).mesh;
+        let before = coverings_of(&mesh).2;
+        mesh.triangles.iter_mut().for_each(|corners| corners.swap(1, 2));
+        assert_eq!(coverings_of(&mesh).2, before);
+    }
+
+    #[test]
+    fn cloth_with_a_border_is_not_closed() {
+        let mesh = samples::find("closed").unwrap().make(&Recipe { resolution: 12, cut: Cut::Regular, seed: 1 }).mesh;
+        let (_, closed, coverings) = coverings_of(&mesh);
+        assert!(closed.is_empty() && coverings.iter().all(|&covering| covering == 0));
+    }
+}

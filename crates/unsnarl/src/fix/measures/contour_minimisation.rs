@@ -53,9 +53,32 @@ impl Measure for ContourMeasure {
             most_rounds: MOST_ROUNDS,
             stop: &*tools.stop,
         };
-        let mut minimised = minimisation.run(&patient.all_positions(&look.positions))?;
+        let mut minimised = minimisation.run(&patient.all_positions(&look.positions));
         tools.account.resolvers.contour_minimisation += minimised.rounds;
         minimised.positions.truncate(look.positions.len());
         Some(Candidate { positions: minimised.positions })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fix::measures::tests::look;
+
+    #[test]
+    fn it_is_first_for_closed_surfaces_and_for_dense_crumples_with_a_shape() {
+        let closed = Look { closed_crosses: true, ..look(10, 100) };
+        assert_eq!(ContourMeasure.applies(&closed, &[]), Some(Reason::Closed));
+        let dense = look(3000, 3000);
+        assert_eq!(ContourMeasure.applies(&dense, &[]), Some(Reason::Dense));
+        assert_eq!(ContourMeasure.applies(&Look { has_shape: false, ..dense }, &[]), None);
+    }
+
+    #[test]
+    fn garments_with_a_few_crossings_are_left_to_steps_unless_these_failed() {
+        let few = look(10, 3000);
+        assert_eq!(ContourMeasure.applies(&few, &[]), None);
+        assert_eq!(ContourMeasure.applies(&few, &[MeasureName::Steps]), Some(Reason::LastResort));
+        assert_eq!(ContourMeasure.applies(&look(0, 3000), &[MeasureName::Steps]), None);
     }
 }

@@ -28,3 +28,22 @@ impl Measure for PreviousMethods {
         Some(steps::run(patient, look, tools, settings))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fix::measures::tests::look;
+
+    const ALL_OTHERS: [MeasureName; 2] = [MeasureName::Steps, MeasureName::ContourMinimisation];
+
+    #[test]
+    fn they_come_last() {
+        assert_eq!(PreviousMethods.applies(&look(5, 10), &ALL_OTHERS), Some(Reason::LastResort));
+    }
+
+    #[test]
+    fn they_do_not_come_before_the_others_or_where_nothing_crosses() {
+        assert_eq!(PreviousMethods.applies(&look(5, 10), &ALL_OTHERS[..1]), None);
+        assert_eq!(PreviousMethods.applies(&look(0, 10), &ALL_OTHERS), None);
+    }
+}

@@ -65,3 +65,21 @@ pub(super) fn run(patient: &Patient, look: &Look, tools: &mut Tools, settings: F
     tools.account.join(outcome);
     Candidate { positions }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fix::measures::tests::look;
+
+    #[test]
+    fn they_are_for_what_crosses_and_for_what_another_measure_strained() {
+        assert_eq!(Steps.applies(&look(1, 10), &[]), Some(Reason::Tangled));
+        let strained = Look { is_strained: true, ..look(0, 10) };
+        assert_eq!(Steps.applies(&strained, &[]), Some(Reason::Strained));
+    }
+
+    #[test]
+    fn clean_cloth_at_rest_is_left_alone() {
+        assert_eq!(Steps.applies(&look(0, 10), &[]), None);
+    }
+}
