@@ -2,7 +2,7 @@
 
 use crate::subject::Subject;
 use std::sync::Arc;
-use unsnarl::fix::report::Spread;
+use unsnarl::fix::report::{Displacement, Spread, mean_rest_edge};
 use unsnarl::fix::{self, Assumptions, Continue, PullCount, PullCounts};
 use unsnarl_geometry::DVec3;
 
@@ -25,6 +25,8 @@ pub struct Trial {
     pub stretch: Spread,
     pub stretch_before: Spread,
     pub moved_vertices: usize,
+    /// How far they went.
+    pub displacement: Displacement,
     pub vertex_count: usize,
     /// Processor time, so that other work on the machine changes nothing.
     pub seconds: f64,
@@ -45,6 +47,7 @@ impl Trial {
         });
         let resolvers = &outcome.resolvers;
         let measures = [
+            ("minimised", resolvers.contour_minimisation),
             ("bodies", resolvers.body_push),
             ("layering", resolvers.layering),
             ("flips", resolvers.regional_flip + resolvers.crease_flip),
@@ -53,6 +56,7 @@ impl Trial {
             ("laid flat", resolvers.laying_out),
             ("retreat", resolvers.retreat),
         ];
+        let (moved_vertices, displacement) = Displacement::between(&before, &outcome.positions, mean_rest_edge(&model));
         let acted = measures.iter().filter(|(_, count)| *count > 0).map(|(name, count)| format!("{name} {count}"));
         Self {
             name,
@@ -63,7 +67,8 @@ impl Trial {
             edges: Spread::of_edges(&model, &outcome.positions),
             stretch: Spread::of_stretch(&model, &outcome.positions),
             stretch_before: Spread::of_stretch(&model, &before),
-            moved_vertices: outcome.positions.iter().zip(&before).filter(|(after, before)| after != before).count(),
+            moved_vertices,
+            displacement,
             vertex_count: before.len(),
             seconds: processor_seconds() - start,
             measures: acted.collect::<Vec<_>>().join(", "),

@@ -15,6 +15,7 @@ use crate::untangle::Method;
 use crate::untangle::overlap::ClosedComponents;
 use serde::Serialize;
 use std::cmp::Ordering;
+use unsnarl_geometry::intersection::IntersectingPair;
 use unsnarl_geometry::{DVec3, VertexId};
 
 /// One try of a measure.
@@ -119,10 +120,13 @@ impl Watcher {
         let pairs = pinched_places(&patient.assembly, &all, &verdict, self.pinched.vertices()).1;
         let score = Score::of(&patient.model, &positions, &self.input, pairs);
         let topology = patient.assembly.topology();
-        let is_closed = |corner: VertexId| self.closed.has(topology, corner);
-        let mut crossing = verdict.pairs.iter().flat_map(|pair| [pair.first, pair.second]);
+        let corners =
+            |pair: &IntersectingPair| [pair.first, pair.second].map(|triangle| topology.triangle(triangle)[0]);
+        let is_own = |[a, b]: [VertexId; 2]| topology.component(a) == topology.component(b);
+        let is_closed = |corners: [VertexId; 2]| corners.iter().any(|&corner| self.closed.has(topology, corner));
         Look {
-            closed_crosses: crossing.any(|triangle| is_closed(topology.triangle(triangle)[0])),
+            self_pairs: verdict.pairs.iter().filter(|pair| is_own(corners(pair))).count(),
+            closed_crosses: verdict.pairs.iter().any(|pair| is_closed(corners(pair))),
             is_input: positions == self.input,
             has_shape: self.standard.has_shape(),
             is_strained: score.strain > self.standard.bearable(),

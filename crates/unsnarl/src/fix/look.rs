@@ -13,6 +13,8 @@ pub struct Look {
     pub verdict: Verdict,
     /// How good it is.
     pub score: Score,
+    /// Pairs of triangles of one and the same piece that meet.
+    pub self_pairs: usize,
     /// Whether a closed surface crosses itself or something else of the cloth.
     pub closed_crosses: bool,
     /// Whether this is the input.
@@ -29,8 +31,8 @@ impl Look {
         self.score.pairs > 0
     }
 
-    /// Pairs that meet, per vertex.
+    /// Pairs in which pieces meet themselves, per vertex. Pieces that cross each other are put in order instead.
     pub fn density(&self) -> f64 {
-        self.score.pairs as f64 / self.positions.len().max(1) as f64
+        self.self_pairs as f64 / self.positions.len().max(1) as f64
     }
 }

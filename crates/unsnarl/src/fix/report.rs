@@ -101,13 +101,21 @@ pub fn pinched_places(
     (places, elsewhere)
 }
 
-/// How far vertices went.
+/// How far vertices went: metres, and mean edges at rest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Displacement {
     /// The farthest, metres.
     pub max: f64,
     /// The mean over those that moved, metres.
     pub mean: f64,
+    /// The median over all of the cloth, metres.
+    pub median: f64,
+    /// The 90th percentile over all of the cloth, metres.
+    pub p90: f64,
+    /// The farthest, in mean edges.
+    pub max_edges: f64,
+    /// The 90th percentile, in mean edges.
+    pub p90_edges: f64,
 }
 
 /// Extremes and percentiles.
@@ -121,13 +129,25 @@ pub struct Spread {
 }
 
 impl Displacement {
-    /// Between two sets of positions; also how many differ.
-    pub fn between(before: &[DVec3], after: &[DVec3]) -> (usize, Self) {
-        let moved: Vec<f64> = before.iter().zip(after).filter(|(a, b)| a != b).map(|(a, b)| a.distance(*b)).collect();
-        let max = moved.iter().copied().fold(0.0, f64::max);
-        let mean = if moved.is_empty() { 0.0 } else { moved.iter().sum::<f64>() / moved.len() as f64 };
-        (moved.len(), Self { max, mean })
+    /// Between two sets of positions of cloth with such edges at rest, metres; also how many differ.
+    pub fn between(before: &[DVec3], after: &[DVec3], mean_edge: f64) -> (usize, Self) {
+        let mut ways: Vec<f64> = before.iter().zip(after).map(|(a, b)| a.distance(*b)).collect();
+        let moved = before.iter().zip(after).filter(|(a, b)| a != b).count();
+        let mean = ways.iter().sum::<f64>() / moved.max(1) as f64;
+        let Spread { max, .. } = Spread::of(&mut ways);
+        let [median, p90] = [0.5, 0.9].map(|share| percentile(&mut ways, share));
+        if moved == 0 {
+            return (0, Self::default());
+        }
+        let edge = mean_edge.max(f64::MIN_POSITIVE);
+        (moved, Self { max, mean, median, p90, max_edges: max / edge, p90_edges: p90 / edge })
     }
+}
+
+/// The mean length of the sides of triangles at rest, metres.
+pub fn mean_rest_edge(model: &Model) -> f64 {
+    let sum: f64 = model.rest_shapes.iter().flat_map(|shape| shape.lengths()).sum();
+    sum / (3 * model.rest_shapes.len()).max(1) as f64
 }
 
 impl Spread {
@@ -160,10 +180,16 @@ impl Spread {
         if values.is_empty() {
             return Self { min: 1.0, p01: 1.0, p99: 1.0, max: 1.0 };
         }
-        let mut at = |share: f64| {
-            let index = (share * (values.len() - 1) as f64).round() as usize;
-            *values.select_nth_unstable_by(index, f64::total_cmp).1
-        };
+        let mut at = |share: f64| percentile(values, share);
         Self { min: at(0.0), p01: at(0.01), p99: at(0.99), max: at(1.0) }
     }
+}
+
+/// The value below which a share of some values lies; 0 of none.
+fn percentile(values: &mut [f64], share: f64) -> f64 {
+    if values.is_empty() {
+        return 0.0;
+    }
+    let index = (share * (values.len() - 1) as f64).round() as usize;
+    *values.select_nth_unstable_by(index, f64::total_cmp).1
 }

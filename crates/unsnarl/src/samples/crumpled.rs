@@ -17,7 +17,7 @@ pub(super) const CASES: &[Case] = &[Case {
     about: "a sheet crumpled into a ball, of its size, through itself everywhere",
     family: Family::Hard,
     promises: &[],
-    default_resolution: 70,
+    default_resolution: 40,
     smallest_resolution: 30,
     make: crumpled,
 }];

@@ -5,15 +5,15 @@
 //! length over the diameter exceeds the ropelength of the ideal knot (trefoil 16.4, figure eight 21.0, (2,5) 23.5,
 //! (3,4) 30.5, (2,7) 30.7), so an embedding with that radius exists.
 //!
-//! Guarantees: closed and oriented; the rest shape is the shape itself.
+//! Guarantees: closed and oriented; the rest shape is the shape itself. Panels are tubes cut open and rolled out.
 
 use super::random::Random;
 use super::{Case, Cut, Family, Part, Recipe, Sample};
 use crate::analysis::ContourKind::Closed;
 use crate::scene::garment::RestChoice;
 use std::f64::consts::TAU;
-use unsnarl_geometry::DVec3;
 use unsnarl_geometry::math::DQuat;
+use unsnarl_geometry::{DVec2, DVec3};
 
 /// Length of a torus circle of the knots, metres.
 const RADIUS: f64 = 0.2;
@@ -33,7 +33,7 @@ macro_rules! knot {
             about: concat!($about, ", strands ", $percent, " % into each other"),
             family: Family::Knots,
             promises: &[(Closed, 1)],
-            default_resolution: 12,
+            default_resolution: 10,
             smallest_resolution: 8,
             make: |recipe| tubes(recipe, &$curve, $overlap),
         }
@@ -131,27 +131,40 @@ fn add_tube(sample: &mut Sample, piece: usize, line: &[DVec3], radius: f64, reci
     let stations = stations(line, length, rows);
     let frames = closed_frames(&stations);
     let (first, first_triangle) = (sample.mesh.positions.len() as u32, sample.mesh.triangles.len());
-    let shift = |random: &mut Random| if recipe.cut == Cut::Irregular { random.between(-0.25, 0.25) } else { 0.0 };
+    let step = length / rows as f64;
+    let size = DVec2::new(length, step * sectors as f64);
+    let right = sample.uv.coordinates.iter().fold(-0.1 * size.x, |right, point| right.max(point.x));
+    let (corner, first_point) = (DVec2::new(right + 0.1 * size.x, 0.0), sample.uv.coordinates.len() as u32);
+    let is_jittered = recipe.cut == Cut::Irregular;
+    let mut jitter = || if is_jittered { random.between(-0.25, 0.25) } else { 0.0 };
+    let jitters: Vec<DVec2> = (0..rows * sectors).map(|_| DVec2::new(jitter(), jitter())).collect();
     for row in 0..rows {
         let (here, next) = (stations[row], stations[(row + 1) % rows]);
+        let [right, up] = frames[row];
         for sector in 0..sectors {
-            let angle = TAU * (sector as f64 + shift(random)) / sectors as f64;
-            let [right, up] = frames[row];
-            let along = shift(random) * (next - here);
-            sample.mesh.positions.push(here + along + radius * (angle.cos() * right + angle.sin() * up));
+            let shift = jitters[row * sectors + sector];
+            let angle = TAU * (sector as f64 + shift.y) / sectors as f64;
+            let across = radius * (angle.cos() * right + angle.sin() * up);
+            sample.mesh.positions.push(here + shift.x * (next - here) + across);
         }
     }
+    for (row, sector) in (0..=rows).flat_map(|row| (0..=sectors).map(move |sector| (row, sector))) {
+        let place = DVec2::new(row as f64, sector as f64) + jitters[(row % rows) * sectors + sector % sectors];
+        sample.uv.coordinates.push(corner + step * place);
+    }
     let at = |row: usize, sector: usize| first + ((row % rows) * sectors + sector % sectors) as u32;
-    for row in 0..rows {
-        for sector in 0..sectors {
-            let [a, b, c, d] = [at(row, sector), at(row, sector + 1), at(row + 1, sector + 1), at(row + 1, sector)];
-            let is_other = match recipe.cut {
-                Cut::Regular => false,
-                Cut::Alternating => (row + sector) % 2 == 1,
-                Cut::Irregular => random.between(0.0, 1.0) < 0.5,
-            };
-            let pair = if is_other { [[a, b, d], [b, c, d]] } else { [[a, b, c], [a, c, d]] };
-            sample.mesh.triangles.extend(pair);
+    let point = |row: usize, sector: usize| first_point + (row * (sectors + 1) + sector) as u32;
+    for (row, sector) in (0..rows).flat_map(|row| (0..sectors).map(move |sector| (row, sector))) {
+        let corners = [[row, sector], [row, sector + 1], [row + 1, sector + 1], [row + 1, sector]];
+        let is_other = match recipe.cut {
+            Cut::Regular => false,
+            Cut::Alternating => (row + sector) % 2 == 1,
+            Cut::Irregular => random.between(0.0, 1.0) < 0.5,
+        };
+        let halves = if is_other { [[0, 1, 3], [1, 2, 3]] } else { [[0, 1, 2], [0, 2, 3]] };
+        for half in halves {
+            sample.mesh.triangles.push(half.map(|k: usize| at(corners[k][0], corners[k][1])));
+            sample.uv.triangles.push(half.map(|k: usize| point(corners[k][0], corners[k][1])));
         }
     }
     let triangles = first_triangle..sample.mesh.triangles.len();

@@ -265,7 +265,7 @@ mod tests {
 
     /// On a cone, appendix A moves each panel as a whole and this fan each triangle by its own place in it: they differ by
     /// the share of the missing (or surplus) angle that lies between, at most that of the widest panel. The figures are
-    /// those of docs/untangling.md.
+    /// those of docs/methods.md.
     #[test]
     fn on_curved_seams_of_three_panels_the_pull_is_near_appendix_a() {
         for (cone, degrees) in [(300.0, 20.25), (330.0, 10.125), (345.0, 5.0625), (375.0, 5.0625), (390.0, 10.125)] {

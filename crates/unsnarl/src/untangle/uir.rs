@@ -7,7 +7,7 @@
 //! al. 2017; regions and boundaries as in the abstract of Ye, Nyberg and Xiong on discrete intersection detection)
 //!
 //! Does not: act on CROSS and BLI, which the source's table leaves out.
-//! Departs: the paper itself is not at hand. What had to be decided is listed in `docs/untangling.md`.
+//! Departs: the paper itself is not at hand. What had to be decided is listed in `docs/methods.md`.
 
 use super::contour_gradient::pulled;
 use super::method::{Draft, Scope, crossing_triangles, cut_off_by, cut_off_by_both, triangles_at};

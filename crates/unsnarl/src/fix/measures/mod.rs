@@ -17,6 +17,7 @@ mod tests {
             positions: vec![DVec3::ZERO; vertex_count],
             verdict: Verdict::default(),
             score: Score { pairs, stretch: 1.0, strain: 1.0, displacement: 0.0 },
+            self_pairs: pairs,
             closed_crosses: false,
             is_input: false,
             has_shape: true,

@@ -3,7 +3,7 @@
 use super::Workpiece;
 use crate::analysis::Examination;
 use crate::fix::Outcome;
-use crate::fix::report::{Displacement, FixReport, Spread, pinched_places};
+use crate::fix::report::{Displacement, FixReport, Spread, mean_rest_edge, pinched_places};
 use crate::geometry::math::DVec3;
 
 impl Workpiece {
@@ -11,7 +11,8 @@ impl Workpiece {
     /// check of these very numbers. The caller sets the seconds.
     pub fn report(&self, before: Examination, after: &Examination, outcome: &Outcome, all: &[DVec3]) -> FixReport {
         let cloth = &all[..self.cloth_count()];
-        let (moved_vertices, displacement) = Displacement::between(&self.state.positions, cloth);
+        let (moved_vertices, displacement) =
+            Displacement::between(&self.state.positions, cloth, mean_rest_edge(&self.model));
         let (pinched, pairs_not_pinched) = pinched_places(&self.assembly, all, &after.verdict, &outcome.pinched);
         FixReport {
             schema: "unsnarl.fix/1",

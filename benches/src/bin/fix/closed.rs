@@ -1,0 +1,71 @@
+//! Suites for what contour minimisation is for: closed tubes through themselves, and dense crumples.
+
+use crate::bars::Bars;
+use crate::subject::Subject;
+use crate::trial::{Trial, median};
+use crate::{CUTS, Options};
+use std::f64::consts::PI;
+use unsnarl::samples::{self, Case, Family, Recipe};
+
+/// Knots and woven rings at two resolutions, both cuts.
+pub fn knots(options: &Options, bars: &mut Bars) {
+    const STRETCH: f64 = 1.15;
+    let (mut trials, mut farthest) = (Vec::new(), 0.0_f64);
+    for case in samples::cases().filter(|case| case.family == Family::Knots) {
+        for resolution in [10, 16] {
+            for (cut, cut_name) in CUTS {
+                for seed in options.seeds(1) {
+                    let label = format!("{} {resolution} {cut_name} {seed}", case.name);
+                    let Some(trial) = run(options, case, label, &Recipe { resolution, cut, seed }) else { continue };
+                    // An edge is the circumference of a tube over its sectors.
+                    farthest = farthest.max(trial.displacement.max_edges / (resolution as f64 / PI));
+                    trials.push(trial);
+                }
+            }
+        }
+    }
+    if trials.is_empty() {
+        return;
+    }
+    bars.hold_clean("knots and rings", &trials);
+    let stretch = trials.iter().map(|trial| trial.stretch.p99).fold(0.0, f64::max);
+    bars.hold("knots, 99th percentile of stretch", format!("{stretch:.3}"), "1.15", stretch <= STRETCH);
+    bars.hold("knots, farthest move over two tube radii", format!("{farthest:.2}"), "1", farthest <= 1.0);
+    println!("       median of processor time {:.2} s", median(trials.iter().map(|trial| trial.seconds)));
+}
+
+/// Crumpled sheets of 5,000 and 20,000 vertices, with `--long` of 50,000 and 100,000 too.
+pub fn crumples(options: &Options, bars: &mut Bars) {
+    const NEAR: f64 = 5.0;
+    const GROWTH: f64 = 1.5;
+    let case = samples::find("crumpled").expect("the case is there");
+    let resolutions: &[usize] = if options.is_long { &[70, 140, 223, 316] } else { &[70, 140] };
+    let mut trials = Vec::new();
+    for &resolution in resolutions {
+        for seed in options.seeds(1) {
+            let label = format!("crumpled {resolution} {seed}");
+            trials.extend(run(options, case, label, &Recipe { resolution, cut: CUTS[1].0, seed }));
+        }
+    }
+    let (Some(first), Some(last)) = (trials.first(), trials.last()) else { return };
+    bars.hold_clean("crumples", &trials);
+    let far = trials.iter().map(|trial| trial.displacement.p90_edges).fold(0.0, f64::max);
+    bars.hold("crumples, 90th percentile of moves in mean edges", format!("{far:.1}"), "5", far <= NEAR);
+    let per_vertex = |trial: &Trial| trial.seconds / trial.vertex_count as f64;
+    let growth = per_vertex(last) / per_vertex(first);
+    bars.hold("crumples, growth of time per vertex", format!("{growth:.2}"), "1.5", growth <= GROWTH);
+}
+
+fn run(options: &Options, case: &Case, label: String, recipe: &Recipe) -> Option<Trial> {
+    if !label.contains(&options.only) {
+        return None;
+    }
+    let trial = Trial::run(label, Subject::made(case, recipe), options.seconds);
+    println!(
+        "{}  farthest {:.1} edges, 90 % within {:.1}",
+        trial.line(),
+        trial.displacement.max_edges,
+        trial.displacement.p90_edges
+    );
+    Some(trial)
+}
