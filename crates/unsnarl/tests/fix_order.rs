@@ -206,7 +206,7 @@ fn a_lapel_comes_out_in_each_style() {
     let creased = in_style(FoldStyle::Crease);
     assert!(creased.resolvers.crease_flip > 0 && heights(&creased).iter().all(|&height| height > 0.0), "in front");
     let out = in_style(FoldStyle::FoldOut);
-    assert!(out.resolvers.regional_flip > 0 && heights(&out).iter().all(|&height| height > 0.0), "in front");
+    assert!(out.resolvers.refolded > 0 && heights(&out).iter().all(|&height| height > 0.0), "in front");
     let turned_in = in_style(FoldStyle::FoldIn);
     assert!(heights(&turned_in).iter().all(|&height| height < 0.0), "behind");
 }
@@ -227,7 +227,7 @@ fn a_sleeve_is_unfolded_by_default_and_folded_out_when_asked() {
     assert!(10 * below >= 9 * flap.len(), "{below} of {} vertices of the hem hang below", flap.len());
     let wish = vec![Some(FoldStyle::FoldOut); points.len()];
     let (_, out) = untangle(&sample, &FixSettings { styles: wish, ..FixSettings::default() });
-    assert!(out.verdict.is_clean() && out.resolvers.regional_flip > 0);
+    assert!(out.verdict.is_clean() && out.resolvers.refolded > 0);
     let radius = |place: DVec3| DVec2::new(place.x, place.z).length();
     let outside = |&&at: &&usize| {
         let place = out.positions[at];

@@ -50,7 +50,7 @@ impl Trial {
             ("minimised", resolvers.contour_minimisation),
             ("bodies", resolvers.body_push),
             ("layering", resolvers.layering),
-            ("flips", resolvers.regional_flip + resolvers.crease_flip),
+            ("refolded", resolvers.refolded + resolvers.crease_flip),
             ("unfolded", resolvers.unfolding),
             ("parting", resolvers.parting),
             ("laid flat", resolvers.laying_out),

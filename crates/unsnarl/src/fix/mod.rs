@@ -98,8 +98,10 @@ pub struct ResolverCounts {
     pub esef: usize,
     /// Contours torn, over all steps.
     pub tearing: usize,
-    /// Couples of BLI flipped.
+    /// Couples of BLI flipped step by step. There is no such resolver yet, so this is 0.
     pub regional_flip: usize,
+    /// Flaps that were unfolded and folded over again as wholes.
+    pub refolded: usize,
     /// Creases flipped.
     pub crease_flip: usize,
     /// Folds unfolded by reflection.
@@ -126,6 +128,7 @@ impl std::ops::AddAssign for ResolverCounts {
         self.esef += other.esef;
         self.tearing += other.tearing;
         self.regional_flip += other.regional_flip;
+        self.refolded += other.refolded;
         self.crease_flip += other.crease_flip;
         self.unfolding += other.unfolding;
         self.separate_touching += other.separate_touching;

@@ -143,7 +143,7 @@ impl Untangling {
             }
             match flip.fold.style {
                 FoldStyle::Crease => self.resolvers.crease_flip += 1,
-                _ => self.resolvers.regional_flip += 1,
+                _ => self.resolvers.refolded += 1,
             }
             (self.folding.is_folded, self.folding.halvings) = (true, FIRST_HALVINGS);
             self.begin_from(&places);
