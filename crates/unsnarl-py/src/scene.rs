@@ -31,7 +31,6 @@ struct Inner {
     frames: u32,
     frame_rate: f64,
     title: String,
-    stop: Stop,
 }
 
 #[pymethods]
@@ -43,7 +42,7 @@ impl Simulated {
         let Scene { title, world, state, settings, frames, frame_rate, .. } = scene;
         let own_handles = world.handles.len();
         let simulation = Simulation::new(world, state, settings);
-        let inner = Inner { simulation, own_handles, frame: 0, frames, frame_rate, title, stop: Stop::default() };
+        let inner = Inner { simulation, own_handles, frame: 0, frames, frame_rate, title };
         Ok(Self { inner: Arc::new(Mutex::new(inner)) })
     }
 
@@ -57,7 +56,6 @@ impl Simulated {
         let work = move |_: &working::Line<(), Result<FrameReport, String>>| {
             let mut inner = lock(&shared);
             let length = duration.unwrap_or(1.0 / inner.frame_rate);
-            inner.stop = own.clone();
             let mut observe = |_| if own.is_set() { Flow::Stop } else { Flow::GoOn };
             let report = inner.simulation.advance(length, &mut observe).map_err(|stopped| stopped.to_string())?;
             inner.frame += 1;
