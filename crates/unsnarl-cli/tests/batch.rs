@@ -239,6 +239,19 @@ fn file_stem(file: std::fs::DirEntry) -> String {
     file.path().file_stem().unwrap().to_str().unwrap().to_owned()
 }
 
+#[test]
+fn two_runners_of_the_same_jobs_commit_every_sample_once() {
+    let folder = meshes(60);
+    let words = ["batch", "in", "-o", "out", "--command", "check", "--jobs", "2", "-q"];
+    let runners = [start(&folder, &words), start(&folder, &words)];
+    for runner in runners {
+        assert_eq!(runner.wait_with_output().unwrap().status.code(), Some(0));
+    }
+    let (samples, hidden) = entries(&folder, "out");
+    assert_eq!((samples.len(), hidden), (60, Vec::new()));
+    assert_eq!(names(&folder, "out"), (0..60).map(|number| format!("m{number:02}")).collect::<Vec<_>>());
+}
+
 /// Waits until something is true, or fails after a while.
 fn wait_until(what: &str, is_true: impl Fn() -> bool) {
     for _ in 0..2000 {

@@ -191,6 +191,18 @@ fn source_files_begin_with_what_they_are_and_stay_short() {
     }
 }
 
+/// Temporary files are for their owner alone unless somebody takes care; one function does.
+#[test]
+fn outputs_begin_in_one_place() {
+    for (_, folder) in crates() {
+        for path in files(&folder.join("src"), "rs").into_iter().filter(|path| !is_test_source(path)) {
+            let is_the_place = path.ends_with("unsnarl-io/src/lib.rs");
+            let makes_one = ["tempfile_in", "NamedTempFile"].iter().any(|word| code(&path).contains(word));
+            assert!(is_the_place || !makes_one, "{}: makes its own temporary files", path.display());
+        }
+    }
+}
+
 #[test]
 fn nothing_is_left_to_do_in_the_sources() {
     let marks = ["TODO", "FIXME", "XXX", concat!("#[", "ignore")].map(|mark| mark.to_owned());

@@ -81,6 +81,10 @@ impl Crew<'_> {
 
     /// Runs and commits one sample; whether it failed, or nothing when it was interrupted.
     fn run_one(&self, sample: &Sample) -> Result<Option<bool>, String> {
+        // Another runner may have been here since the run began.
+        if let Some(row) = self.store.row(sample) {
+            return Ok(Some(row.failed()));
+        }
         let work = self.store.begin(sample)?;
         let watched = self.start(sample, &work).map(|child| self.watch(child, sample));
         let watched = watched.inspect_err(|_| self.store.abandon(&work))?;
