@@ -7,6 +7,11 @@ pub trait Field: Sync {
     /// The value at a point.
     fn value(&self, point: DVec3) -> f64;
 
+    /// The value at a point where its magnitude is known to be at most `bound`, for fields that can use that.
+    fn value_within(&self, point: DVec3, _bound: f64) -> f64 {
+        self.value(point)
+    }
+
     /// The gradient at a point. For a body it points outward; zero where the function is flat.
     fn gradient(&self, point: DVec3) -> DVec3;
 

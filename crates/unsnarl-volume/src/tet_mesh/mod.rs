@@ -1,9 +1,26 @@
-//! Tetrahedral meshes of a body: lattice, refinement, choice of elements, compression to the surface.
-//! (Bridson 2003, chapter 5)
+//! Tetrahedral meshes of a body. (Bridson 2003, chapter 5)
+//!
+//! The lattice tiles space, is refined near the surface, and a well-connected part of it is chosen; its boundary is then
+//! pushed to the surface: [`lattice`], [`red_green`] with [`criteria`], [`envelope`], [`compress`].
+//!
+//! Guarantees: every tetrahedron of the result is positive by exact predicates and the conditions of [`boundary`] hold,
+//! whatever the body; the same bits on any number of threads.
+//! Does not: keep sharp edges or gaps thinner than an element.
 
+pub mod boundary;
+pub mod compress;
+pub mod criteria;
+pub mod envelope;
+pub mod exact_distance;
+pub mod lattice;
+mod make;
 pub mod measure;
+pub mod quality;
+pub mod red_green;
 
-use rayon::prelude::*;
+pub use criteria::Criterion;
+pub use make::{Body, Settings, Size, Stage, TetError, TetReport, make};
+
 use unsnarl_geometry::DVec3;
 
 /// Tetrahedra over nodes. Positive orientation: `(b - a) x (c - a) . (d - a) > 0`.
@@ -29,65 +46,13 @@ impl TetMesh {
     /// The triangles that belong to one tetrahedron only, outward, in the order of the tetrahedra and of
     /// [`OUTWARD_FACES`]. Every index must be that of a position.
     pub fn boundary(&self) -> Vec<[u32; 3]> {
-        let mut ranked = self.faces_by_least_node(boundary_of_bucket).concat();
-        ranked.par_sort_unstable();
-        let corners = |[tet, face]: [u32; 2]| OUTWARD_FACES[face as usize].map(|at| self.tets[tet as usize][at]);
-        ranked.into_iter().map(corners).collect()
+        boundary::boundary_of(self.positions.len(), &self.tets)
     }
 
     /// The corners of a tetrahedron.
     pub fn corners(&self, tet: usize) -> [DVec3; 4] {
         self.tets[tet].map(|node| self.positions[node as usize])
     }
-
-    /// Sorts the faces into buckets by their least node and maps the buckets, in parallel and in order.
-    fn faces_by_least_node<T: Send>(&self, map: impl Fn(&mut [SortedFace]) -> T + Sync + Send) -> Vec<T> {
-        let mut starts = vec![0_u32; self.positions.len() + 1];
-        let least = |tet: &[u32; 4], face: [usize; 3]| face.map(|at| tet[at]).into_iter().fold(u32::MAX, u32::min);
-        for tet in &self.tets {
-            for face in OUTWARD_FACES {
-                starts[least(tet, face) as usize + 1] += 1;
-            }
-        }
-        for node in 1..starts.len() {
-            starts[node] += starts[node - 1];
-        }
-        let mut next = starts.clone();
-        let mut faces = vec![SortedFace::default(); 4 * self.tets.len()];
-        for (number, tet) in self.tets.iter().enumerate() {
-            for (place, face) in OUTWARD_FACES.into_iter().enumerate() {
-                let mut nodes = face.map(|at| tet[at]);
-                nodes.sort_unstable();
-                let slot = &mut next[nodes[0] as usize];
-                faces[*slot as usize] =
-                    SortedFace { rest: [nodes[1], nodes[2]], tet: number as u32, place: place as u32 };
-                *slot += 1;
-            }
-        }
-        let mut buckets = Vec::with_capacity(self.positions.len());
-        let mut rest = faces.as_mut_slice();
-        for node in 0..self.positions.len() {
-            let (bucket, others) = rest.split_at_mut((starts[node + 1] - starts[node]) as usize);
-            rest = others;
-            buckets.push(bucket);
-        }
-        buckets.into_par_iter().with_min_len(1024).map(map).collect()
-    }
-}
-
-/// A face of a tetrahedron in the bucket of its least node.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-struct SortedFace {
-    rest: [u32; 2],
-    tet: u32,
-    place: u32,
-}
-
-/// The faces of a bucket that nobody shares: tetrahedron and place of the face.
-fn boundary_of_bucket(bucket: &mut [SortedFace]) -> Vec<[u32; 2]> {
-    bucket.sort_unstable();
-    let alone = |run: &[SortedFace]| (run.len() == 1).then(|| [run[0].tet, run[0].place]);
-    bucket.chunk_by(|a, b| a.rest == b.rest).filter_map(alone).collect()
 }
 
 #[cfg(test)]

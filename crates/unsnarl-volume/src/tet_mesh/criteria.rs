@@ -1,0 +1,247 @@
+//! Where the lattice is refined. (Bridson 2003, 5.3)
+//!
+//! Only tetrahedra that the surface may meet are refined, unless a sizing function says otherwise: a distance changes by no
+//! more than the way, so a tetrahedron whose corners are all farther from the surface than its circumradius is passed over.
+//! The interior stays coarse.
+
+use super::EDGES;
+use super::lattice::{Lattice, NodeKey, RedTet, midpoint};
+use super::red_green::Forest;
+use crate::field::Field;
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+use unsnarl_geometry::DVec3;
+
+/// What makes a tetrahedron at the surface too coarse.
+#[derive(Clone, Copy)]
+pub enum Criterion<'a> {
+    /// Being coarser than the finest level.
+    Uniform,
+    /// The distance differs from its linear interpolant by more than this fraction of the finest edge.
+    Error(f64),
+    /// Longest edge times `|k1| + |k2|` exceeds this.
+    Curvature(f64),
+    /// The longest edge exceeds this length at the centre, inside the body too, metres.
+    Sizing(&'a (dyn Fn(DVec3) -> f64 + Sync)),
+}
+
+impl Criterion<'_> {
+    /// A tenth of the finest edge.
+    pub const DEFAULT_ERROR: f64 = 0.1;
+    /// A quarter turn over two edges or so.
+    pub const DEFAULT_CURVATURE: f64 = 0.5;
+}
+
+/// A circumradius of lattice tetrahedra is sqrt(5)/4 of the longest edge.
+const CIRCUMRADIUS: f64 = 0.5591;
+/// Children that lie farther outside than this many of their longest edges are let go. Repairs reach two edges out.
+const OUTSIDE_EDGES: f64 = 2.5;
+/// Coarser tetrahedra than this many finest edges are sampled in their interior too.
+const COARSE: f64 = 3.0;
+
+/// Points within a tetrahedron in quarters of its barycentric coordinates: its centre, the centres between that and the
+/// corners, and points of the faces.
+const QUARTERS: [[u8; 4]; 11] = [
+    [1, 1, 1, 1],
+    [2, 1, 1, 0],
+    [0, 2, 1, 1],
+    [1, 0, 2, 1],
+    [1, 1, 0, 2],
+    [3, 1, 0, 0],
+    [1, 3, 0, 0],
+    [0, 0, 3, 1],
+    [0, 0, 1, 3],
+    [2, 0, 1, 1],
+    [1, 2, 0, 1],
+];
+
+/// Distances at nodes, each computed once.
+#[derive(Default)]
+pub struct NodeValues {
+    values: FxHashMap<NodeKey, f64>,
+}
+
+impl NodeValues {
+    /// The distance at a node that was asked for before.
+    pub fn at(&self, node: NodeKey) -> f64 {
+        self.values.get(&node).copied().unwrap_or(f64::INFINITY)
+    }
+
+    /// Computes what is not known yet, in parallel.
+    pub fn ensure(&mut self, lattice: &Lattice, field: &dyn Field, nodes: impl Iterator<Item = NodeKey>) {
+        let mut unknown: Vec<NodeKey> = nodes.filter(|node| !self.values.contains_key(node)).collect();
+        unknown.par_sort_unstable();
+        unknown.dedup();
+        let values: Vec<f64> =
+            unknown.par_chunks(64).flat_map_iter(|nodes| values_along(lattice, field, nodes)).collect();
+        self.values.extend(unknown.into_iter().zip(values));
+    }
+}
+
+/// Distances at nodes in a row: each bounds the next, since a distance changes by no more than the way.
+fn values_along(lattice: &Lattice, field: &dyn Field, nodes: &[NodeKey]) -> Vec<f64> {
+    let mut last: Option<(DVec3, f64)> = None;
+    let value = |node: &NodeKey| {
+        let point = lattice.position(*node);
+        let value = match last {
+            Some((before, value)) => field.value_within(point, value.abs() + point.distance(before)),
+            None => field.value(point),
+        };
+        last = Some((point, value));
+        value
+    };
+    nodes.iter().map(value).collect()
+}
+
+/// A refined lattice with the distances at its nodes.
+pub struct Refined {
+    /// The lattice.
+    pub lattice: Lattice,
+    /// Red leaves and split edges, closed.
+    pub forest: Forest,
+    /// Distances, those of all leaves' corners among them.
+    pub values: NodeValues,
+}
+
+/// Refines a lattice around the surface of a field down to a level.
+///
+/// Ends with an estimate of the leaves, before they are made, where they would be more than `most`.
+pub fn refine(
+    lattice: Lattice,
+    field: &dyn Field,
+    criterion: Criterion<'_>,
+    levels: u8,
+    most: usize,
+) -> Result<Refined, usize> {
+    if lattice.root_count() > most as f64 {
+        return Err(lattice.root_count() as usize);
+    }
+    let mut values = NodeValues::default();
+    let mut roots = lattice.roots(|_| true);
+    values.ensure(&lattice, field, roots.iter().flat_map(|tet| tet.nodes));
+    roots.retain(|tet| is_near(tet, &lattice, &values));
+    let mut refined = Refined { lattice, forest: Forest::new(roots), values };
+    for level in 0..levels {
+        refined.refine_level(field, criterion, level, levels, most)?;
+    }
+    Ok(refined)
+}
+
+/// Whether a tetrahedron is not far outside.
+fn is_near(tet: &RedTet, lattice: &Lattice, values: &NodeValues) -> bool {
+    let far = OUTSIDE_EDGES * lattice.edge_length(tet.level);
+    tet.nodes.iter().any(|&node| values.at(node) < far)
+}
+
+impl Refined {
+    /// Splits the tetrahedra of a level that are too coarse, closes, and lets go of what is far outside.
+    fn refine_level(
+        &mut self,
+        field: &dyn Field,
+        criterion: Criterion<'_>,
+        level: u8,
+        levels: u8,
+        most: usize,
+    ) -> Result<(), usize> {
+        let (lattice, values) = (&self.lattice, &mut self.values);
+        let reach = CIRCUMRADIUS * lattice.edge_length(level);
+        let everywhere = matches!(criterion, Criterion::Sizing(_));
+        let meets = |tet: &RedTet| everywhere || tet.nodes.iter().any(|&node| values.at(node).abs() <= reach);
+        let near: Vec<RedTet> = self.forest.leaves(level.into()).iter().filter(|tet| meets(tet)).copied().collect();
+        if let Criterion::Error(_) = criterion {
+            let middles = near.iter().flat_map(|tet| EDGES.map(|[i, j]| midpoint(tet.nodes[i], tet.nodes[j])));
+            values.ensure(lattice, field, middles);
+        }
+        let judge = Judge { lattice, field, values, finest: lattice.edge_length(levels) };
+        let coarse: Vec<bool> = near.par_iter().with_min_len(64).map(|tet| judge.is_coarse(tet, criterion)).collect();
+        let estimate = self.forest.leaf_count() + 7 * coarse.iter().filter(|coarse| **coarse).count();
+        if estimate > most {
+            return Err(estimate);
+        }
+        for (tet, _) in near.iter().zip(&coarse).filter(|(_, coarse)| **coarse) {
+            self.forest.split_red(tet);
+        }
+        self.close(field);
+        Ok(())
+    }
+
+    /// Closes the forest, computes distances at new corners, lets go of what is far outside.
+    pub fn close(&mut self, field: &dyn Field) {
+        self.forest.close();
+        let corners = self.forest.all_leaves().flat_map(|tet| tet.nodes);
+        self.values.ensure(&self.lattice, field, corners);
+        for level in 0..=u8::MAX {
+            if self.forest.is_deeper_than(level) {
+                self.forest.retain(level.into(), |tet| is_near(tet, &self.lattice, &self.values));
+            } else {
+                break;
+            }
+        }
+    }
+}
+
+struct Judge<'a> {
+    lattice: &'a Lattice,
+    field: &'a dyn Field,
+    values: &'a NodeValues,
+    finest: f64,
+}
+
+impl Judge<'_> {
+    fn is_coarse(&self, tet: &RedTet, criterion: Criterion<'_>) -> bool {
+        let edge = self.lattice.edge_length(tet.level);
+        match criterion {
+            Criterion::Uniform => true,
+            Criterion::Error(tolerance) => self.has_error_above(tet, edge, tolerance * self.finest),
+            Criterion::Curvature(limit) => edge * self.curvature(tet, edge) > limit,
+            Criterion::Sizing(size) => edge > size(self.center(tet)),
+        }
+    }
+
+    fn center(&self, tet: &RedTet) -> DVec3 {
+        tet.nodes.iter().map(|&node| self.lattice.position(node)).sum::<DVec3>() * 0.25
+    }
+
+    /// Whether the distance differs from its linear interpolant by more than a tolerance at the midpoints of edges, or, in
+    /// tetrahedra that are much larger than the finest, at the quarter points within.
+    fn has_error_above(&self, tet: &RedTet, edge: f64, tolerance: f64) -> bool {
+        let corner = tet.nodes.map(|node| self.values.at(node));
+        let at_middle = |&[i, j]: &[usize; 2]| {
+            let value = self.values.at(midpoint(tet.nodes[i], tet.nodes[j]));
+            (value - 0.5 * (corner[i] + corner[j])).abs() > tolerance
+        };
+        if EDGES.iter().any(at_middle) || edge < COARSE * self.finest {
+            return EDGES.iter().any(at_middle);
+        }
+        let points = tet.nodes.map(|node| self.lattice.position(node));
+        QUARTERS.iter().any(|quarters| {
+            let weights = quarters.map(|quarter| 0.25 * f64::from(quarter));
+            let point: DVec3 = (0..4).map(|at| weights[at] * points[at]).sum();
+            let linear: f64 = (0..4).map(|at| weights[at] * corner[at]).sum();
+            let bound = corner.map(f64::abs).into_iter().fold(f64::INFINITY, f64::min) + edge;
+            (self.field.value_within(point, bound) - linear).abs() > tolerance
+        })
+    }
+
+    /// `|k1| + |k2|` of the surface nearest to the centre, by central differences of the gradient over a quarter edge.
+    ///
+    /// With the tangential Hessian `H`: `k1 + k2 = tr H`, `k1^2 + k2^2 = |H|^2`.
+    fn curvature(&self, tet: &RedTet, edge: f64) -> f64 {
+        let center = self.center(tet);
+        let (value, gradient) = self.field.value_and_gradient(center);
+        let Some(normal) = gradient.try_normalize() else { return 0.0 };
+        let point = center - value * normal;
+        let step = 0.25 * edge;
+        let along = normal.any_orthonormal_vector();
+        let across = normal.cross(along);
+        let change = |direction: DVec3| {
+            let ahead = self.field.gradient(point + step * direction).normalize_or_zero();
+            (ahead - self.field.gradient(point - step * direction).normalize_or_zero()) / (2.0 * step)
+        };
+        let (first, second) = (change(along), change(across));
+        let (a, b, c) = (first.dot(along), 0.5 * (first.dot(across) + second.dot(along)), second.dot(across));
+        let (trace, squares) = (a + c, a * a + 2.0 * b * b + c * c);
+        let product = 0.5 * (trace * trace - squares);
+        (squares + 2.0 * product.abs()).max(0.0).sqrt()
+    }
+}

@@ -1,0 +1,221 @@
+//! The candidate: the elements of the refined lattice at enveloped nodes, repaired until the conditions hold.
+//! (Bridson 2003, 5.4)
+//!
+//! A node is enveloped when it lies inside and at least a quarter of each of its edges does. Where the conditions of
+//! [`super::boundary`] fail, the first pass refines, later ones envelope more nodes.
+//!
+//! Guarantees: (A), (B) and (C) hold for what is returned; enveloped nodes are inner nodes.
+//! Does not: keep gaps apart that are thinner than an element; the report compares the topology.
+
+use super::boundary::{ByNode, Conditions, boundary_of};
+use super::criteria::Refined;
+use super::lattice::NodeKey;
+use super::red_green::Element;
+use super::{EDGES, TetError, TetMesh};
+use crate::field::Field;
+use rayon::prelude::*;
+
+/// The share of every edge that lies inside at an enveloped node.
+const INSIDE_SHARE: f64 = 0.25;
+/// Passes after which the body counts as unresolved.
+const MOST_PASSES: usize = 40;
+
+/// What choosing elements took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EnvelopeReport {
+    /// Passes until the conditions held, the first choice included.
+    pub passes: usize,
+    /// Red tetrahedra split by the first pass.
+    pub refined: usize,
+    /// Nodes enveloped by later passes.
+    pub enveloped: usize,
+}
+
+/// All elements of the refined lattice, with nodes numbered.
+struct Background {
+    elements: Vec<Element>,
+    tets: Vec<[u32; 4]>,
+    keys: Vec<NodeKey>,
+    values: Vec<f64>,
+}
+
+/// The candidate mesh of a refined lattice. `finest` is the level that was refined to.
+pub fn candidate(refined: &mut Refined, field: &dyn Field, finest: u8) -> Result<(TetMesh, EnvelopeReport), TetError> {
+    let mut report = EnvelopeReport { passes: 1, ..EnvelopeReport::default() };
+    let mut background = Background::of(refined, field);
+    let mut enveloped = background.enveloped();
+    let (mut chosen, mut faults) = background.choose(&enveloped);
+    if !faults.hold() {
+        report.refined = refine_faults(refined, &background, &chosen, &faults, finest);
+        if report.refined > 0 {
+            refined.close(field);
+            background = Background::of(refined, field);
+            enveloped = background.enveloped();
+            (chosen, faults) = background.choose(&enveloped);
+        }
+        report.passes += 1;
+    }
+    let mut complete = None;
+    while !faults.hold() {
+        if report.passes >= MOST_PASSES {
+            return Err(TetError::Unresolved { faults: faults.pinched_nodes.len() + faults.chords.len() });
+        }
+        let complete = complete.get_or_insert_with(|| background.complete_nodes());
+        report.enveloped += envelope_faults(&background, &faults, complete, &mut enveloped)?;
+        (chosen, faults) = background.choose(&enveloped);
+        report.passes += 1;
+    }
+    if chosen.is_empty() {
+        return Err(TetError::NothingInside);
+    }
+    Ok((background.mesh(refined, &chosen), report))
+}
+
+impl Background {
+    fn of(refined: &mut Refined, field: &dyn Field) -> Self {
+        let elements = refined.forest.elements();
+        let mut keys: Vec<NodeKey> = elements.iter().flat_map(|element| element.nodes).collect();
+        keys.par_sort_unstable();
+        keys.dedup();
+        refined.values.ensure(&refined.lattice, field, keys.iter().copied());
+        let values = keys.par_iter().map(|&key| refined.values.at(key)).collect();
+        let number = |key: &NodeKey| keys.binary_search(key).map_or(0, |at| at as u32);
+        let tets = elements.par_iter().map(|element| element.nodes.each_ref().map(number)).collect();
+        Self { elements, tets, keys, values }
+    }
+
+    fn enveloped(&self) -> Vec<bool> {
+        let mut enveloped: Vec<bool> = self.values.iter().map(|&value| value < 0.0).collect();
+        for tet in &self.tets {
+            for [i, j] in EDGES {
+                for [inside, outside] in [[tet[i], tet[j]], [tet[j], tet[i]]] {
+                    let (low, high) = (self.values[inside as usize], self.values[outside as usize]);
+                    if low < 0.0 && high > 0.0 && low / (low - high) < INSIDE_SHARE {
+                        enveloped[inside as usize] = false;
+                    }
+                }
+            }
+        }
+        enveloped
+    }
+
+    /// The elements at enveloped nodes, and what is wrong with them.
+    fn choose(&self, enveloped: &[bool]) -> (Vec<u32>, Conditions) {
+        let wanted = |tet: &u32| self.tets[*tet as usize].iter().any(|&node| enveloped[node as usize]);
+        let chosen: Vec<u32> = (0..self.tets.len() as u32).into_par_iter().filter(wanted).collect();
+        let tets: Vec<[u32; 4]> = chosen.iter().map(|&tet| self.tets[tet as usize]).collect();
+        let boundary = boundary_of(self.keys.len(), &tets);
+        (chosen, Conditions::of(self.keys.len(), &tets, &boundary))
+    }
+
+    /// Nodes whose elements are all there: not on the border of the background.
+    fn complete_nodes(&self) -> Vec<bool> {
+        let mut complete = vec![true; self.keys.len()];
+        for node in boundary_of(self.keys.len(), &self.tets).iter().flatten() {
+            complete[*node as usize] = false;
+        }
+        complete
+    }
+
+    /// The chosen elements with their own numbering of nodes, which keeps the order.
+    fn mesh(&self, refined: &Refined, chosen: &[u32]) -> TetMesh {
+        let mut number = vec![u32::MAX; self.keys.len()];
+        for &tet in chosen {
+            for node in self.tets[tet as usize] {
+                number[node as usize] = 0;
+            }
+        }
+        let mut positions = Vec::new();
+        for (node, number) in number.iter_mut().enumerate().filter(|(_, number)| **number == 0) {
+            *number = positions.len() as u32;
+            positions.push(refined.lattice.position(self.keys[node]));
+        }
+        let tets = chosen.iter().map(|&tet| self.tets[tet as usize].map(|node| number[node as usize])).collect();
+        let levels = chosen.iter().map(|&tet| self.elements[tet as usize].level).collect();
+        TetMesh { positions, tets, levels }
+    }
+}
+
+/// Splits what meets at faults: red leaves at pinched nodes, chords that are edges of red leaves, and leaves whose green
+/// children have other chords. At most one level beyond the finest. The number of leaves touched.
+fn refine_faults(
+    refined: &mut Refined,
+    background: &Background,
+    chosen: &[u32],
+    faults: &Conditions,
+    finest: u8,
+) -> usize {
+    let mut touched = 0;
+    for &tet in chosen {
+        let (nodes, element) = (background.tets[tet as usize], background.elements[tet as usize]);
+        if element.level > finest {
+            continue;
+        }
+        let leaf = refined.forest.leaves(element.level.into())[element.leaf as usize];
+        if nodes.iter().any(|node| faults.pinched_nodes.binary_search(node).is_ok()) {
+            refined.forest.split_red(&leaf);
+            touched += 1;
+            continue;
+        }
+        for [i, j] in EDGES {
+            let ends = [nodes[i].min(nodes[j]), nodes[i].max(nodes[j])];
+            if faults.chords.binary_search(&ends).is_err() {
+                continue;
+            }
+            touched += 1;
+            let keys = ends.map(|node| background.keys[node as usize]);
+            if keys.iter().all(|key| leaf.nodes.contains(key)) {
+                refined.forest.split_edge(&leaf, keys);
+            } else {
+                refined.forest.split_red(&leaf);
+            }
+        }
+    }
+    touched
+}
+
+/// Envelopes pinched nodes and, of each chord, the end that lies deeper; how many.
+fn envelope_faults(
+    background: &Background,
+    faults: &Conditions,
+    complete: &[bool],
+    enveloped: &mut [bool],
+) -> Result<usize, TetError> {
+    let deeper = |&[a, b]: &[u32; 2]| {
+        let keep = background.values[a as usize] <= background.values[b as usize];
+        if keep { a } else { b }
+    };
+    let mut added = 0;
+    for node in faults.pinched_nodes.iter().copied().chain(faults.chords.iter().map(deeper)) {
+        if !complete[node as usize] {
+            return Err(TetError::Unresolved { faults: faults.pinched_nodes.len() + faults.chords.len() });
+        }
+        added += usize::from(!enveloped[node as usize]);
+        enveloped[node as usize] = true;
+    }
+    if added == 0 {
+        return Err(TetError::Unresolved { faults: faults.trapped_tets.len() });
+    }
+    Ok(added)
+}
+
+/// The rings of nodes around the boundary: the boundary itself, its neighbours, and so on inward.
+pub fn rings(node_count: usize, tets: &[[u32; 4]], boundary: &[[u32; 3]]) -> Vec<Vec<u32>> {
+    let by_node = ByNode::of(node_count, tets);
+    let mut seen = vec![false; node_count];
+    let mut ring: Vec<u32> = boundary.iter().flatten().copied().collect();
+    ring.sort_unstable();
+    ring.dedup();
+    let mut all = Vec::new();
+    while !ring.is_empty() {
+        for &node in &ring {
+            seen[node as usize] = true;
+        }
+        let neighbours = ring.iter().flat_map(|&node| by_node.at(node)).flat_map(|&tet| tets[tet as usize]);
+        let mut next: Vec<u32> = neighbours.filter(|&node| !seen[node as usize]).collect();
+        next.sort_unstable();
+        next.dedup();
+        all.push(std::mem::replace(&mut ring, next));
+    }
+    all
+}

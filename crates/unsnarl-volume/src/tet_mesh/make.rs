@@ -1,0 +1,229 @@
+//! From a body to a mesh: the stages in order, and the search for an edge that gives a wanted number of elements.
+
+use super::TetMesh;
+use super::boundary::{Conditions, inverted_tets, surface_numbers};
+use super::compress::{self, CompressReport, Method, Sweep, Workpiece};
+use super::criteria::{Criterion, refine};
+use super::envelope::{EnvelopeReport, candidate};
+use super::lattice::{Lattice, LatticeError};
+use crate::field::Field;
+use std::ops::ControlFlow;
+use thiserror::Error;
+use unsnarl_geometry::Aabb;
+
+/// What is filled: a distance and the box around its surface.
+#[derive(Clone, Copy)]
+pub struct Body<'a> {
+    /// Negative inside; a true distance, or nearly.
+    pub field: &'a dyn Field,
+    /// Around the surface.
+    pub bounds: Aabb,
+}
+
+/// How fine.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Size {
+    /// The longest edge of the finest lattice elements, metres.
+    Edge(f64),
+    /// About so many elements.
+    Count(usize),
+}
+
+/// How a body is meshed.
+#[derive(Clone, Copy)]
+pub struct Settings<'a> {
+    /// How fine.
+    pub size: Size,
+    /// How often the coarsest elements may be halved: the ratio of sizes is two to this power.
+    pub levels: u8,
+    /// Where to refine.
+    pub criterion: Criterion<'a>,
+    /// How the boundary is moved to the surface.
+    pub method: Method,
+    /// Elements at most, before anything large is made.
+    pub most_elements: usize,
+}
+
+impl Settings<'_> {
+    /// The usual settings.
+    pub fn with_size(size: Size) -> Self {
+        let criterion = Criterion::Error(Criterion::DEFAULT_ERROR);
+        Self { size, levels: 6, criterion, method: Method::Optimise, most_elements: 20_000_000 }
+    }
+}
+
+/// What is being done.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Stage<'a> {
+    /// A lattice was refined and elements were chosen, so many; more than one while an edge is searched for.
+    Chosen(usize),
+    /// A sweep of compression ended.
+    Swept(&'a Sweep),
+}
+
+/// Why a body has no mesh.
+#[derive(Debug, Error, PartialEq)]
+pub enum TetError {
+    /// The lattice cannot be made.
+    #[error(transparent)]
+    Lattice(#[from] LatticeError),
+    /// No node is enveloped.
+    #[error("no element fits inside the body at this size: use a smaller --edge or a larger --count")]
+    NothingInside,
+    /// The conditions could not be met.
+    #[error(
+        "{faults} places of the boundary cannot be resolved at this size: use a smaller --edge or a larger --count"
+    )]
+    Unresolved {
+        /// How many.
+        faults: usize,
+    },
+    /// Too many elements.
+    #[error("about {estimate} elements would be needed, at most {most} are allowed: use a larger --edge")]
+    TooMany {
+        /// The estimate.
+        estimate: usize,
+        /// The limit.
+        most: usize,
+    },
+    /// The observer ended the work before there was a mesh.
+    #[error("stopped before there was a mesh")]
+    Stopped,
+    /// An element is not positive.
+    #[error("{0} elements ended without volume: the body is too far from the origin for its size; move it there")]
+    Inverted(usize),
+}
+
+/// What making the mesh took.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TetReport {
+    /// The edge of the finest lattice elements, metres.
+    pub edge: f64,
+    /// Lattices that were tried.
+    pub tries: usize,
+    /// How the elements were chosen.
+    pub envelope: EnvelopeReport,
+    /// How they were compressed.
+    pub compress: CompressReport,
+    /// Inner triangles with three boundary nodes.
+    pub trapped_triangles: usize,
+    /// The Euler characteristic of the boundary.
+    pub euler: i64,
+    /// The closed surfaces of the boundary.
+    pub surfaces: usize,
+}
+
+/// Fills a body.
+pub fn make(
+    body: Body<'_>,
+    settings: &Settings<'_>,
+    observer: &mut dyn FnMut(Stage<'_>) -> ControlFlow<()>,
+) -> Result<(TetMesh, TetReport), TetError> {
+    let mut report = TetReport::default();
+    let (edge, (mut mesh, envelope)) = match settings.size {
+        Size::Edge(edge) => (edge, candidate_at(body, settings, edge, &mut report, observer)?),
+        Size::Count(count) => search_edge(body, settings, count.max(1), &mut report, observer)?,
+    };
+    (report.edge, report.envelope) = (edge, envelope);
+    let boundary = mesh.boundary();
+    let conditions = Conditions::of(mesh.positions.len(), &mesh.tets, &boundary);
+    report.trapped_triangles = conditions.trapped_triangles;
+    (report.euler, report.surfaces) = surface_numbers(mesh.positions.len(), &boundary);
+    let mut piece = Workpiece::new(body.field, &mesh, &boundary);
+    let mut hear = |sweep: &Sweep| observer(Stage::Swept(sweep));
+    report.compress = match settings.method {
+        Method::Optimise => compress::optimise(&mut piece, &mut hear),
+        Method::Springs => compress::springs::compress(&mut piece, &mut hear),
+        Method::Elements => compress::finite_elements::compress(&mut piece, &mut hear),
+    };
+    mesh.positions = piece.positions;
+    let inverted = inverted_tets(&mesh);
+    if inverted.is_empty() { Ok((mesh, report)) } else { Err(TetError::Inverted(inverted.len())) }
+}
+
+fn candidate_at(
+    body: Body<'_>,
+    settings: &Settings<'_>,
+    edge: f64,
+    report: &mut TetReport,
+    observer: &mut dyn FnMut(Stage<'_>) -> ControlFlow<()>,
+) -> Result<(TetMesh, EnvelopeReport), TetError> {
+    let lattice = Lattice::covering(&body.bounds, edge, settings.levels)?;
+    let most = settings.most_elements;
+    let too_many = |estimate| TetError::TooMany { estimate, most };
+    let mut refined = refine(lattice, body.field, settings.criterion, settings.levels, LEAVES_PER_ELEMENT * most)
+        .map_err(too_many)?;
+    let found = candidate(&mut refined, body.field, settings.levels)?;
+    report.tries += 1;
+    match observer(Stage::Chosen(found.0.tets.len())) {
+        ControlFlow::Continue(()) => Ok(found),
+        ControlFlow::Break(()) => Err(TetError::Stopped),
+    }
+}
+
+/// Leaves of the lattice to an element, those outside among them.
+const LEAVES_PER_ELEMENT: usize = 3;
+/// How far from the wanted number of elements is near enough.
+const COUNT_TOLERANCE: f64 = 0.08;
+/// Lattices tried at most.
+const MOST_TRIES: usize = 10;
+
+type Found = (f64, (TetMesh, EnvelopeReport));
+
+/// Looks for the edge that gives a number of elements: small meshes first, which are cheap, then by the power law through
+/// the last two.
+fn search_edge(
+    body: Body<'_>,
+    settings: &Settings<'_>,
+    count: usize,
+    report: &mut TetReport,
+    observer: &mut dyn FnMut(Stage<'_>) -> ControlFlow<()>,
+) -> Result<Found, TetError> {
+    let extent = body.bounds.extent();
+    if count > settings.most_elements {
+        return Err(TetError::TooMany { estimate: count, most: settings.most_elements });
+    }
+    let wanted = count as f64;
+    // A box's surface in triangles of the edge, and about ten elements for each.
+    let area = 2.0 * (extent.x * extent.y + extent.y * extent.z + extent.z * extent.x);
+    let first_goal = (wanted / 24.0).max(wanted.min(300.0));
+    let mut edge = (area * 12.0 / first_goal).sqrt().min(0.5 * extent.max_element());
+    let mut samples: Vec<(f64, f64)> = Vec::new();
+    let mut best: Option<(f64, Found)> = None;
+    for _ in 0..MOST_TRIES {
+        let made = match candidate_at(body, settings, edge, report, observer) {
+            Err(TetError::NothingInside | TetError::Unresolved { .. }) => {
+                edge *= 0.6;
+                continue;
+            }
+            made => made?,
+        };
+        let found = made.0.tets.len() as f64;
+        let miss = (found / wanted).ln().abs();
+        samples.push((edge.ln(), found.ln()));
+        if best.as_ref().is_none_or(|(least, _)| miss < *least) {
+            best = Some((miss, (edge, made)));
+        }
+        if miss < COUNT_TOLERANCE {
+            break;
+        }
+        edge = next_edge(&samples, wanted);
+    }
+    best.map(|(_, found)| found).ok_or(TetError::NothingInside)
+}
+
+/// The edge for a number of elements by the power law through the two samples nearest to it. A step is no larger than to
+/// four times the elements, so that an odd first sample costs little.
+fn next_edge(samples: &[(f64, f64)], wanted: f64) -> f64 {
+    let mut near = samples.to_vec();
+    near.sort_by(|a, b| (a.1 - wanted.ln()).abs().total_cmp(&(b.1 - wanted.ln()).abs()));
+    let (edge, found) = near[0];
+    let slope = match near.get(1) {
+        Some(&(other_edge, other)) if (other_edge - edge).abs() > 1e-6 => {
+            ((other - found) / (other_edge - edge)).clamp(-3.2, -1.2)
+        }
+        _ => -2.2,
+    };
+    let most = 8.0_f64.ln();
+    (edge + (wanted.ln() - found).clamp(-most, most) / slope).exp()
+}
