@@ -14,7 +14,8 @@ use unsnarl_geometry::DVec3;
 use unsnarl_volume::grid::{Background, BlockCoordinates, BlockGrid, BlockWidth, COORDINATE_LIMIT, Domain, Side};
 use unsnarl_volume::{Frame, LevelSet};
 
-const MAGIC: &[u8; 8] = b"UNSNARLS";
+/// The first bytes of a level set file.
+pub const MAGIC: &[u8; 8] = b"UNSNARLS";
 const VERSION: u32 = 1;
 const HEADER_BYTES: usize = 100;
 

@@ -1,18 +1,42 @@
-//! `unsnarl tet`: tetrahedral meshes.
+//! `unsnarl tet`: a tetrahedral mesh of any surface or level set, and the quality of any tetrahedral file.
 
-use crate::commands::tet_measure::{self, MeasureArgs};
+use crate::commands::tet_measure::{self, MeasureArgs, Quality};
+use crate::inputs::MeshFlags;
 use crate::session::{Failure, Session};
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
+use serde::Serialize;
+use std::io::Read as _;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+use unsnarl_geometry::{Aabb, DVec3, TriMesh};
+use unsnarl_io::mesh::{self, KeepSource, MeshFile, ReadOptions};
+use unsnarl_io::picture::{Colour, MeshStyle, Paint, Picture, View, Wireframe};
+use unsnarl_io::{level_set_file, tet_file};
+use unsnarl_volume::tet_mesh::compress::Method;
+use unsnarl_volume::tet_mesh::exact_distance::{SignedMesh, Source};
+use unsnarl_volume::tet_mesh::{self, Body, Criterion, Settings, Size, Stage, TetMesh, TetReport, measure};
 
-/// Measure tetrahedral meshes.
+/// Fill a body with tetrahedra.
 ///
-/// Exit status: 0 done, 2 unusable input.
+/// The body is a mesh, watertight or with holes and self-intersections, or a level set. Every tetrahedron that is written
+/// is positive by exact predicates, and the connectivity suits large deformations.
+///
+/// Exit status: 0 done, 1 stopped early (what is written is valid), 2 unusable input.
 #[derive(Args)]
-#[command(after_help = "Example:\n  unsnarl tet measure body.msh")]
+#[command(
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    after_help = "Example:\n  unsnarl tet assets/cgal_cc0/femur.off -o femur.msh --count 20000 --picture cut.png\n  unsnarl tet measure femur.msh"
+)]
 pub struct Flags {
     #[command(subcommand)]
-    action: Action,
+    action: Option<Action>,
+    #[command(flatten)]
+    fill: Fill,
 }
 
 #[derive(Subcommand)]
@@ -20,9 +44,394 @@ enum Action {
     Measure(MeasureArgs),
 }
 
+#[derive(Args)]
+struct Fill {
+    /// The body: a mesh, or a level set made by `unsnarl levelset`
+    #[arg(required = true)]
+    body: Option<PathBuf>,
+    /// The file to write: .msh (Gmsh), .vtk, .node (with .ele and .face) or .mesh (Medit)
+    #[arg(short, long, value_name = "FILE", required = true)]
+    output: Option<PathBuf>,
+    /// The longest edge of the finest elements, metres
+    #[arg(long, value_name = "METRES", conflicts_with = "count", allow_negative_numbers = true)]
+    edge: Option<f64>,
+    /// About so many tetrahedra, within a tenth where the body allows [default: 50000]
+    #[arg(long, value_name = "N")]
+    count: Option<usize>,
+    /// How often the coarsest elements may be halved, 0 to 10
+    #[arg(long, value_name = "N", default_value_t = 6)]
+    levels: u8,
+    /// Where elements are refined
+    #[arg(long, value_enum, default_value_t = CriterionName::Error)]
+    criterion: CriterionName,
+    /// How the boundary is moved to the surface
+    #[arg(long, value_enum, default_value_t = MethodName::Optimise)]
+    compress: MethodName,
+    /// Write the boundary as a triangle mesh too
+    #[arg(long, value_name = "MESH")]
+    surface: Option<PathBuf>,
+    /// Draw the mesh, whole and cut open
+    #[arg(long, value_name = "PNG")]
+    picture: Option<PathBuf>,
+    #[command(flatten)]
+    mesh_flags: MeshFlags,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum CriterionName {
+    /// Where the distance is not linear: curved and thin places
+    Error,
+    /// Where the surface is curved
+    Curvature,
+    /// Everywhere at the surface
+    Uniform,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum MethodName {
+    /// Sweeps of pattern search: best and fastest
+    Optimise,
+    /// Masses and springs
+    Springs,
+    /// Finite elements
+    Elements,
+}
+
+#[derive(Serialize)]
+struct Report {
+    schema: &'static str,
+    finished: bool,
+    source: &'static str,
+    edge: f64,
+    lattices_tried: usize,
+    envelope_passes: usize,
+    refined_by_repair: usize,
+    enveloped_by_repair: usize,
+    euler_characteristic: i64,
+    surfaces: usize,
+    fit: Fit,
+    #[serde(flatten)]
+    quality: Quality,
+    sweeps: Vec<SweepReport>,
+    guarded_moves: usize,
+    seconds: Seconds,
+}
+
+/// How well the boundary meets the surface.
+#[derive(Serialize)]
+struct Fit {
+    /// The largest distance of a boundary node, metres.
+    largest_distance: f64,
+    /// Boundary nodes farther than a hundredth of the finest edge.
+    nodes_beyond_one_percent: usize,
+    /// The volume of the body, cubic metres.
+    volume_of_body: f64,
+}
+
+#[derive(Serialize)]
+struct SweepReport {
+    share_of_nodes: f64,
+    worst_quality: f64,
+    largest_distance: f64,
+}
+
+#[derive(Serialize)]
+struct Seconds {
+    read: f64,
+    distance: f64,
+    lattice: f64,
+    compress: f64,
+    write: f64,
+    total: f64,
+}
+
 /// Runs the command.
 pub fn run(flags: &Flags, session: &Session) -> Result<ExitCode, Failure> {
-    match &flags.action {
-        Action::Measure(arguments) => tet_measure::run(arguments, session),
+    if let Some(Action::Measure(arguments)) = &flags.action {
+        return tet_measure::run(arguments, session);
+    }
+    let (Some(input), Some(output)) = (&flags.fill.body, &flags.fill.output) else {
+        return Err(Failure::usage("give a body and an output with -o"));
+    };
+    fill(&flags.fill, input, output, session)
+}
+
+fn fill(flags: &Fill, input: &Path, output: &Path, session: &Session) -> Result<ExitCode, Failure> {
+    let begun = Instant::now();
+    let settings = settings(flags)?;
+    if tet_file::TetFormat::from_path(output).is_none() {
+        let line = "the name does not say a kind of tetrahedral file; expected .msh, .vtk, .node, .ele or .mesh";
+        return Err(Failure::usage(format!("{}: {line}", output.display())));
+    }
+    let read = read_body(input, flags)?;
+    let read_seconds = begun.elapsed().as_secs_f64();
+    let (signed, source) = distance(read, input, &settings, session)?;
+    let distance_seconds = begun.elapsed().as_secs_f64();
+    let stop = stop_flag()?;
+    let mut lattice_seconds = distance_seconds;
+    let bar = session.progress(SWEEPS, "compress");
+    let body = Body { field: &signed, bounds: signed.bounds() };
+    let made = tet_mesh::make(body, &settings, &mut |stage| {
+        match stage {
+            Stage::Chosen(count) => {
+                lattice_seconds = begun.elapsed().as_secs_f64();
+                session.log(format!("lattice with {count} elements"));
+            }
+            Stage::Swept(sweep) => {
+                bar.inc(1);
+                session.note(format!(
+                    "sweep: {:.0} % of the nodes, worst quality {:.3}, farthest boundary node {:.3e} m",
+                    100.0 * sweep.share,
+                    sweep.worst_quality,
+                    sweep.largest_distance
+                ));
+            }
+        }
+        if stop.load(Ordering::SeqCst) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    bar.finish_and_clear();
+    let (mesh, made) = made.map_err(|error| Failure::input(format!("{}: {error}", input.display())))?;
+    let finished = !stop.load(Ordering::SeqCst);
+    let compress_seconds = begun.elapsed().as_secs_f64();
+    let measures = measure::measure(&mesh);
+    write(flags, output, &mesh)?;
+    let total = begun.elapsed().as_secs_f64();
+    let fit = fit(&mesh, &signed, made.edge);
+    session.say(text(&measures, &fit, &made, source, total).trim_end());
+    if !finished {
+        session.warn("stopped early: the mesh is valid, but its boundary may not have reached the surface");
+    }
+    let seconds = Seconds {
+        read: read_seconds,
+        distance: distance_seconds - read_seconds,
+        lattice: lattice_seconds - distance_seconds,
+        compress: compress_seconds - lattice_seconds,
+        write: total - compress_seconds,
+        total,
+    };
+    session.report(&report(made, Quality::new(&measures), fit, source, finished, seconds))?;
+    Ok(if finished { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+/// Sweeps of the usual compression, for the progress bar.
+const SWEEPS: u64 = 18;
+
+fn settings(flags: &Fill) -> Result<Settings<'static>, Failure> {
+    let size = match (flags.edge, flags.count) {
+        (Some(edge), _) if !(edge.is_finite() && edge > 0.0) => {
+            return Err(Failure::usage("--edge takes a positive number of metres"));
+        }
+        (Some(edge), _) => Size::Edge(edge),
+        (None, Some(0)) => return Err(Failure::usage("--count takes a number from 1 on")),
+        (None, count) => Size::Count(count.unwrap_or(50_000)),
+    };
+    if flags.levels > 10 {
+        return Err(Failure::usage("--levels takes a number from 0 to 10"));
+    }
+    let criterion = match flags.criterion {
+        CriterionName::Error => Criterion::Error(Criterion::DEFAULT_ERROR),
+        CriterionName::Curvature => Criterion::Curvature(Criterion::DEFAULT_CURVATURE),
+        CriterionName::Uniform => Criterion::Uniform,
+    };
+    let method = match flags.compress {
+        MethodName::Optimise => Method::Optimise,
+        MethodName::Springs => Method::Springs,
+        MethodName::Elements => Method::Elements,
+    };
+    Ok(Settings { levels: flags.levels, criterion, method, ..Settings::with_size(size) })
+}
+
+/// What a file holds.
+enum Read {
+    Mesh(TriMesh),
+    LevelSet(Box<unsnarl_volume::LevelSet>),
+}
+
+fn read_body(input: &Path, flags: &Fill) -> Result<Read, Failure> {
+    let mut start = [0; 8];
+    let is_level_set = std::fs::File::open(input).and_then(|mut file| file.read_exact(&mut start)).is_ok()
+        && &start == level_set_file::MAGIC;
+    if is_level_set {
+        return Ok(Read::LevelSet(Box::new(level_set_file::read(input).map_err(Failure::input)?)));
+    }
+    let options = ReadOptions {
+        units: flags.mesh_flags.units,
+        up_axis: flags.mesh_flags.up,
+        keep_source: KeepSource::Forget,
+        ..ReadOptions::default()
+    };
+    Ok(Read::Mesh(mesh::read(input, &options).map_err(Failure::input)?.mesh))
+}
+
+/// Samples of a level set to an edge, where a mesh has to go through one.
+const SAMPLES_PER_EDGE: f64 = 3.0;
+
+fn distance(
+    read: Read,
+    input: &Path,
+    settings: &Settings<'_>,
+    session: &Session,
+) -> Result<(SignedMesh, Source), Failure> {
+    let in_file = |line: String| Failure::input(format!("{}: {line}", input.display()));
+    let nothing = || in_file("the body has no inside: give a closed surface, or one with small holes".to_owned());
+    match read {
+        Read::LevelSet(level_set) => {
+            SignedMesh::of_level_set(&level_set).map(|signed| (signed, Source::LevelSet)).ok_or_else(nothing)
+        }
+        Read::Mesh(mesh) => {
+            let edge = match settings.size {
+                Size::Edge(edge) => edge,
+                Size::Count(count) => edge_guess(&mesh, count),
+            };
+            let found =
+                SignedMesh::of_any(&mesh, edge / SAMPLES_PER_EDGE).map_err(|error| in_file(error.to_string()))?;
+            let (signed, source) = found.ok_or_else(nothing)?;
+            if source == Source::Repaired {
+                session.log("the mesh is open or meets itself: its inside is found by winding numbers");
+            }
+            Ok((signed, source))
+        }
+    }
+}
+
+/// About the edge for a number of elements: a dozen for each triangle of the surface.
+fn edge_guess(mesh: &TriMesh, count: usize) -> f64 {
+    let area = |triangle: &[u32; 3]| {
+        let [a, b, c] = triangle.map(|vertex| mesh.positions.get(vertex as usize).copied().unwrap_or(DVec3::ZERO));
+        0.5 * (b - a).cross(c - a).length()
+    };
+    let area: f64 = mesh.triangles.iter().map(area).sum();
+    let extent = mesh.bounds().extent().max_element();
+    (area * 14.0 / count as f64).sqrt().clamp(extent / 2000.0, extent / 10.0)
+}
+
+fn write(flags: &Fill, output: &Path, mesh: &TetMesh) -> Result<(), Failure> {
+    tet_file::write(output, mesh).map_err(Failure::input)?;
+    if let Some(path) = &flags.surface {
+        mesh::write(path, &MeshFile::new(surface_of(mesh), None)).map_err(Failure::input)?;
+    }
+    if let Some(path) = &flags.picture {
+        unsnarl_io::write_atomically(path, &picture(mesh).encode_png()).map_err(Failure::input)?;
+    }
+    Ok(())
+}
+
+/// The boundary with its own numbering of nodes.
+fn surface_of(mesh: &TetMesh) -> TriMesh {
+    let mut triangles = mesh.boundary();
+    let mut number = vec![u32::MAX; mesh.positions.len()];
+    let mut positions = Vec::new();
+    for node in triangles.iter_mut().flatten() {
+        let place = &mut number[*node as usize];
+        if *place == u32::MAX {
+            *place = positions.len() as u32;
+            positions.push(mesh.positions[*node as usize]);
+        }
+        *node = *place;
+    }
+    TriMesh { positions, triangles }
+}
+
+fn fit(mesh: &TetMesh, signed: &SignedMesh, edge: f64) -> Fit {
+    use unsnarl_volume::Field;
+    let surface = surface_of(mesh);
+    let distances: Vec<f64> = surface.positions.iter().map(|&position| signed.value(position).abs()).collect();
+    Fit {
+        largest_distance: distances.iter().copied().fold(0.0, f64::max),
+        nodes_beyond_one_percent: distances.iter().filter(|&&distance| distance > 0.01 * edge).count(),
+        volume_of_body: signed.volume(),
+    }
+}
+
+/// The whole boundary, and the mesh cut open through its middle, elements coloured by level.
+fn picture(mesh: &TetMesh) -> Picture {
+    let bounds = Aabb::of_points(mesh.positions.iter().copied());
+    let toward = View::best_direction(bounds);
+    let center = bounds.center();
+    let behind = |tet: &[u32; 4]| {
+        let middle: DVec3 = tet.iter().map(|&node| mesh.positions[node as usize]).sum::<DVec3>() * 0.25;
+        (middle - center).dot(toward) < 0.0
+    };
+    let kept: Vec<usize> = (0..mesh.tets.len()).filter(|&tet| behind(&mesh.tets[tet])).collect();
+    let cut = TetMesh {
+        positions: mesh.positions.clone(),
+        tets: kept.iter().map(|&tet| mesh.tets[tet]).collect(),
+        levels: Vec::new(),
+    };
+    let mut on_boundary = vec![false; mesh.positions.len()];
+    let whole = mesh.boundary();
+    for node in whole.iter().flatten() {
+        on_boundary[*node as usize] = true;
+    }
+    let cut_faces = cut.boundary();
+    let is_surface = |triangle: &[u32; 3]| triangle.iter().all(|&node| on_boundary[node as usize]);
+    let colour = |triangle: &[u32; 3]| if is_surface(triangle) { Colour::CLOTH_FRONT } else { CUT };
+    let colours: Vec<Colour> = cut_faces.iter().map(colour).collect();
+    let mut picture = Picture::new(1280, 800);
+    picture.title(&format!("{} tetrahedra, {} nodes; right: cut open", mesh.tets.len(), mesh.positions.len()));
+    let wireframe = Wireframe::Lines(Colour::INK, 1.0);
+    let area = picture.area();
+    let paint = Paint::TwoSided { front: Colour::CLOTH_FRONT, back: CUT };
+    let view = View::framing(bounds, toward, area.column(0, 2));
+    picture.draw_mesh(&view, &mesh.positions, &whole, &MeshStyle { paint, wireframe });
+    let view = View::framing(bounds, toward, area.column(1, 2));
+    let style = MeshStyle { paint: Paint::PerTriangle(&colours), wireframe };
+    picture.draw_mesh(&view, &mesh.positions, &cut_faces, &style);
+    picture
+}
+
+/// Faces that a cut lays open.
+const CUT: Colour = Colour::new(236, 176, 90);
+
+/// Set by Ctrl-C.
+fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
+    let flag = Arc::new(AtomicBool::new(false));
+    let shared = Arc::clone(&flag);
+    ctrlc::set_handler(move || shared.store(true, Ordering::SeqCst))
+        .map_err(|error| Failure::usage(format!("cannot listen for Ctrl-C: {error}")))?;
+    Ok(flag)
+}
+
+fn source_name(source: Source) -> &'static str {
+    match source {
+        Source::Mesh => "mesh",
+        Source::Repaired => "mesh, by winding numbers",
+        Source::LevelSet => "level set",
+    }
+}
+
+fn text(found: &measure::TetMeasures, fit: &Fit, made: &TetReport, source: Source, seconds: f64) -> String {
+    format!(
+        "{}surface from {}: boundary nodes at most {:.2e} m away ({:.2} % of the edge of {:.4e} m), {seconds:.2} s",
+        tet_measure::table(found),
+        source_name(source),
+        fit.largest_distance,
+        100.0 * fit.largest_distance / made.edge,
+        made.edge,
+    )
+}
+
+fn report(made: TetReport, quality: Quality, fit: Fit, source: Source, finished: bool, seconds: Seconds) -> Report {
+    let sweep = |sweep: &tet_mesh::compress::Sweep| SweepReport {
+        share_of_nodes: sweep.share,
+        worst_quality: sweep.worst_quality,
+        largest_distance: sweep.largest_distance,
+    };
+    Report {
+        schema: "unsnarl.tet/1",
+        finished,
+        source: source_name(source),
+        edge: made.edge,
+        lattices_tried: made.tries,
+        envelope_passes: made.envelope.passes,
+        refined_by_repair: made.envelope.refined,
+        enveloped_by_repair: made.envelope.enveloped,
+        euler_characteristic: made.euler,
+        surfaces: made.surfaces,
+        fit,
+        quality,
+        sweeps: made.compress.sweeps.iter().map(sweep).collect(),
+        guarded_moves: made.compress.guarded_moves,
+        seconds,
     }
 }

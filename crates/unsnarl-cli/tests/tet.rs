@@ -1,0 +1,117 @@
+//! `unsnarl tet` as a user meets it: meshes, level sets and broken bodies in, every format out, bad input.
+
+#![allow(clippy::unwrap_used)]
+
+mod running;
+
+use running::{Folder, real_data};
+use serde_json::Value;
+
+/// A box between two corners.
+fn cuboid(low: [f64; 3], high: [f64; 3], first: usize) -> String {
+    let mut text = String::new();
+    for corner in 0..8 {
+        let [x, y, z] = [0, 1, 2].map(|axis| if corner >> axis & 1 == 1 { high[axis] } else { low[axis] });
+        text += &format!("v {x} {y} {z}\n");
+    }
+    for quad in [[1, 3, 4, 2], [5, 6, 8, 7], [1, 2, 6, 5], [3, 7, 8, 4], [1, 5, 7, 3], [2, 4, 8, 6]] {
+        let [a, b, c, d] = quad.map(|corner| corner + first);
+        text += &format!("f {a} {b} {c} {d}\n");
+    }
+    text
+}
+
+fn bodies() -> Folder {
+    let crossing = cuboid([0.0; 3], [1.0; 3], 0) + &cuboid([0.5, 0.25, 0.25], [1.75, 0.75, 0.75], 8);
+    let open = cuboid([0.0; 3], [1.0; 3], 0).replace("f 2 4 8 6\n", "f 2 4 8\n");
+    let folder = Folder::new().with("box.obj", &cuboid([0.0; 3], [1.0, 1.0, 0.5], 0));
+    folder.with("crossing.obj", &crossing).with("open.obj", &open)
+}
+
+fn fill(folder: &Folder, arguments: &[&str]) -> Value {
+    let arguments: Vec<&str> = ["tet"].iter().chain(arguments).chain(&["--json", "-"]).copied().collect();
+    let run = folder.run(&arguments);
+    assert_eq!(run.status, 0, "{arguments:?}: {}", run.err);
+    serde_json::from_str(&run.out).unwrap()
+}
+
+fn assert_valid(report: &Value) {
+    assert_eq!(report["valid"], true, "{report}");
+    assert_eq!(report["conditions"]["manifold_boundary"], true);
+    assert_eq!(report["conditions"]["tets_with_four_boundary_nodes"], 0);
+    assert_eq!(report["conditions"]["inner_edges_between_boundary_nodes"], 0);
+}
+
+#[test]
+fn a_box_is_filled_measured_and_its_surface_is_clean() {
+    let folder = bodies();
+    let report = fill(
+        &folder,
+        &["box.obj", "-o", "box.msh", "--count", "4000", "--surface", "skin.obj", "--picture", "cut.png"],
+    );
+    assert_valid(&report);
+    assert_eq!(report["schema"], "unsnarl.tet/1");
+    assert!((report["tets"].as_f64().unwrap() / 4000.0 - 1.0).abs() < 0.15, "{}", report["tets"]);
+    assert!((report["volume"].as_f64().unwrap() / 0.5 - 1.0).abs() < 0.05);
+    assert_eq!(folder.check(&["skin.obj"]).1["clean"], true);
+    assert!(std::fs::read(folder.path("cut.png")).unwrap().starts_with(b"\x89PNG"));
+    let measured = fill(&folder, &["measure", "box.msh"]);
+    assert_eq!(measured["tets"], report["tets"]);
+    assert_eq!(measured["aspect"], report["aspect"]);
+}
+
+#[test]
+fn crossing_and_open_bodies_and_level_sets_are_filled() {
+    let folder = bodies();
+    let crossing = fill(&folder, &["crossing.obj", "-o", "c.vtk", "--edge", "0.1"]);
+    assert_valid(&crossing);
+    assert_eq!(crossing["source"], "mesh, by winding numbers");
+    assert!((crossing["volume"].as_f64().unwrap() / 1.1875 - 1.0).abs() < 0.05, "{}", crossing["volume"]);
+    assert_valid(&fill(&folder, &["open.obj", "-o", "o.mesh", "--edge", "0.15"]));
+    let run = folder.run(&["levelset", "from", "box.obj", "-o", "box.level", "--spacing", "0.03"]);
+    assert_eq!(run.status, 0, "{}", run.err);
+    let of_level_set = fill(&folder, &["box.level", "-o", "l.node", "--edge", "0.12", "--criterion", "uniform"]);
+    assert_valid(&of_level_set);
+    assert_eq!(of_level_set["source"], "level set");
+    assert!(folder.path("l.ele").exists() && folder.path("l.face").exists());
+}
+
+#[test]
+fn a_posed_body_that_crosses_itself_is_filled() {
+    let Some(path) = real_data("character_cc0/body_sit01.ply") else { return };
+    let folder = Folder::new();
+    let report = fill(&folder, &[path.to_str().unwrap(), "-o", "body.msh", "--count", "20000"]);
+    assert_valid(&report);
+}
+
+#[test]
+fn files_have_the_same_bytes_on_one_and_two_threads() {
+    let folder = bodies();
+    for (threads, name) in [("1", "one.msh"), ("2", "two.msh")] {
+        fill(&folder, &["crossing.obj", "-o", name, "--edge", "0.12", "--threads", threads]);
+    }
+    assert!(std::fs::read(folder.path("one.msh")).unwrap() == std::fs::read(folder.path("two.msh")).unwrap());
+}
+
+#[test]
+fn bad_input_is_one_line_and_leaves_no_file() {
+    let folder = bodies().with("empty.obj", "").with("flat.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n");
+    let rows: &[(&[&str], &str)] = &[
+        (&["box.obj", "-o", "x.msh", "--edge", "0"], "--edge"),
+        (&["box.obj", "-o", "x.msh", "--edge", "-1"], "--edge"),
+        (&["box.obj", "-o", "x.msh", "--count", "0"], "--count"),
+        (&["box.obj", "-o", "x.msh", "--levels", "99"], "--levels"),
+        (&["box.obj", "-o", "x.stl"], ".msh"),
+        (&["box.obj", "-o", "x.msh", "--edge", "1e-9"], "larger"),
+        (&["box.obj", "-o", "x.msh", "--edge", "100", "--levels", "0"], "smaller"),
+        (&["nothing.obj", "-o", "x.msh"], "nothing.obj"),
+        (&["empty.obj", "-o", "x.msh"], "empty.obj"),
+        (&["flat.obj", "-o", "x.msh"], "flat.obj"),
+    ];
+    for (arguments, word) in rows {
+        let run = folder.run(&[&["tet"][..], *arguments].concat());
+        assert_eq!(run.status, 2, "{arguments:?}: {}", run.err);
+        assert!(run.err.contains(word) && run.err.trim_end().lines().count() == 1, "{arguments:?}: {}", run.err);
+        assert!(!folder.path("x.msh").exists());
+    }
+}
