@@ -1,6 +1,7 @@
 //! Pictures of an analysis: the meshes with their contours, and the panels with the traces and colours.
 
 use crate::inputs::Inputs;
+use unsnarl::analysis::gap::{self, NearPair};
 use unsnarl::analysis::{ContourKind, Tangle, Trace, Verdict};
 use unsnarl_geometry::{DVec2, DVec3, TriangleId};
 use unsnarl_io::picture::{Colour, Frame, MeshStyle, Paint, PanelView, Picture, View, Visibility, Wireframe};
@@ -13,8 +14,8 @@ fn kind_colour(kind: ContourKind) -> Colour {
     Colour::DISTINCT[kind as usize]
 }
 
-/// The meshes from two sides, triangles that meet tinted, contours drawn through everything.
-pub fn check_picture(inputs: &Inputs, tangle: &Tangle, verdict: &Verdict) -> Picture {
+/// The meshes from two sides, triangles that meet tinted, contours and the nearest places drawn through everything.
+pub fn check_picture(inputs: &Inputs, tangle: &Tangle, verdict: &Verdict, nearest: &[NearPair]) -> Picture {
     let frame = frame(inputs, &inputs.positions, verdict);
     let mut picture = Picture::new(WIDTH, HEIGHT);
     picture.title(&format!(
@@ -23,16 +24,40 @@ pub fn check_picture(inputs: &Inputs, tangle: &Tangle, verdict: &Verdict) -> Pic
         verdict.pairs.len(),
         frame.remark()
     ));
-    legend(&mut picture, tangle);
+    if nearest.is_empty() {
+        legend(&mut picture, tangle);
+    } else {
+        let least = nearest.iter().map(|near| near.at_least).fold(f64::INFINITY, f64::min);
+        let words = format!("{} nearest places, from {}", nearest.len(), crate::gaps::shown(least));
+        picture.legend(&[(NARROW, words.as_str())]);
+    }
     let bounds = frame.bounds;
     let front = View::best_direction(bounds);
     let area = picture.area();
     for (column, toward) in [front, back_of(front)].into_iter().enumerate() {
         let view = View::framing(bounds, toward, area.column(column, 2));
         draw_scene(&mut picture, &view, inputs, &inputs.positions, tangle, verdict);
+        draw_nearest(&mut picture, &view, inputs, nearest);
     }
     picture
 }
+
+/// A mark at each of the nearest places, the outlines of the two triangles there, and a line between them.
+fn draw_nearest(picture: &mut Picture, view: &View, inputs: &Inputs, nearest: &[NearPair]) {
+    let place = |near: &NearPair| gap::nearest_points(&inputs.assembly, &inputs.positions, near.pair);
+    for near in nearest {
+        let outlines = gap::triangles(&inputs.assembly, near.pair).map(|triangle| {
+            let corners = inputs.assembly.topology().triangle(triangle).map(|corner| inputs.positions[corner.index()]);
+            [(corners[0], corners[1]), (corners[1], corners[2]), (corners[2], corners[0])]
+        });
+        picture.draw_segments(view, &outlines.concat(), NARROW.mix(Colour::WHITE, 0.3), 1.5, Visibility::Faint);
+    }
+    let points: Vec<DVec3> = nearest.iter().map(place).map(|[a, b]| 0.5 * (a + b)).collect();
+    picture.draw_points(view, &points, NARROW, 7.0, Visibility::Faint);
+}
+
+/// The colour of narrow places.
+const NARROW: Colour = Colour::new(200, 30, 160);
 
 /// The input on the left, the result on the right, seen from the same side.
 pub fn before_and_after(

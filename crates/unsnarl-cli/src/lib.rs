@@ -4,6 +4,7 @@
 
 mod commands;
 mod drawing;
+mod gaps;
 mod inputs;
 mod session;
 

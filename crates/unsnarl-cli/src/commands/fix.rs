@@ -1,15 +1,17 @@
 //! `unsnarl fix`: untangle one garment, or several together, and prove it.
 
 use crate::drawing;
+use crate::gaps::{self, GapFlags, GapPlan, SolverReport};
 use crate::inputs::{Inputs, MeshFlags};
 use crate::session::{Failure, Session};
 use clap::Args;
+use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 use unsnarl::analysis::report::CheckReport;
-use unsnarl::analysis::{self, Examination, SmallestGap, Workspace};
+use unsnarl::analysis::{self, Examination, GapReport, SmallestGap, Workspace};
 use unsnarl::fix::report::FixReport;
 use unsnarl::fix::{self, Continue, FixSettings, MeasureName, Outcome, Patient, Progress};
 use unsnarl::model::RestAngles;
@@ -20,7 +22,7 @@ use unsnarl_io::mesh::{self, Format, KeepSource, MeshFile, ReadOptions};
 
 /// Untangle garments and certify the result.
 ///
-/// Exit status: 0 clean and certified, 1 something is left (also where only a body that crosses itself pinches cloth), 2 unusable input.
+/// Exit status: 0 clean and certified (with the gap, if one is asked for), 1 something is left (also where only a body that crosses itself pinches cloth), 2 unusable input.
 #[derive(Args)]
 #[command(after_help = "Example:\n  unsnarl fix samples/hanky_bli.obj -o fixed.obj --picture fixed.png --json -")]
 pub struct Flags {
@@ -51,6 +53,8 @@ pub struct Flags {
     /// The order of the garments from the inside out: one number for each, or none to use their sidecars
     #[arg(long, value_name = "N,N,...", value_delimiter = ',', allow_hyphen_values = true)]
     layers: Vec<i32>,
+    #[command(flatten)]
+    gap: GapFlags,
     /// Stop after this many seconds with the best so far
     #[arg(long, default_value_t = 300.0, value_name = "S")]
     max_seconds: f64,
@@ -67,13 +71,15 @@ pub struct Flags {
 
 /// Runs the command.
 pub fn run(flags: &Flags, session: &Session) -> Result<ExitCode, Failure> {
+    let plan = flags.gap.plan()?;
     let inputs = Inputs::read(&flags.meshes, &flags.body, &flags.mesh, KeepSource::ForWriting, session)?;
-    let targets = targets(flags)?;
+    let targets = targets(flags, &plan)?;
     let start = Instant::now();
     let mut workspace = Workspace::default();
     let before = examine(&inputs, &inputs.positions, start, &mut workspace);
 
     let workpiece = workpiece(flags, &inputs)?;
+    plan.fits(inputs.assembly.topology(), &workpiece.state.positions)?;
     let wrong = |error: WorkpieceError| Failure::usage(format!("--{error}"));
     let settings = FixSettings {
         method: flags.method,
@@ -83,14 +89,20 @@ pub fn run(flags: &Flags, session: &Session) -> Result<ExitCode, Failure> {
         ..workpiece.settings()
     };
     let outcome = untangle(flags, &inputs, workpiece.patient(), &settings, (start, session))?;
+    let outcome = spaced((flags, &inputs), &workpiece, outcome, (&plan, &targets), start);
 
-    let fixed = stored(&inputs, &outcome.positions, &targets);
+    let fixed = stored(&inputs, &outcome.positions, (&plan, &targets));
     let cloth: Vec<DVec3> = fixed.iter().flat_map(|file| file.mesh.positions.iter().copied()).collect();
     let all = workpiece.with_bodies(&cloth);
     let after = examine(&inputs, &all, start, &mut workspace);
     let before_drawn = flags.picture.as_ref().map(|path| (path, before.clone()));
     let mut report = workpiece.report(before, &after, &outcome, &all);
     report.seconds = start.elapsed().as_secs_f64();
+    let gap = plan.wish.map(|wish| {
+        let findings = fix::examine_gap(&workpiece.patient(), &all, wish, &after.verdict);
+        GapReport::new(&findings, (&inputs.assembly, &all), |triangle| inputs.sheet_name(triangle))
+    });
+    let report = GappedReport { report, gap, solver: plan.solver };
     if is_written(&report, flags) {
         write_all(flags, &targets, &fixed)?;
     }
@@ -99,9 +111,45 @@ pub fn run(flags: &Flags, session: &Session) -> Result<ExitCode, Failure> {
         let picture = drawing::before_and_after(&inputs, was, &all, (&after.tangle, &after.verdict));
         unsnarl_io::write_atomically(path, &picture.encode_png()).map_err(Failure::input)?;
     }
-    session.say(text(&report, flags).trim_end());
+    session.say(text(&report, (flags, &targets)).trim_end());
     session.report(&report)?;
-    Ok(ExitCode::from(u8::from(!report.clean)))
+    Ok(ExitCode::from(u8::from(!report.is_done())))
+}
+
+/// The report, with the gap if one was asked for.
+#[derive(Serialize)]
+struct GappedReport {
+    #[serde(flatten)]
+    report: FixReport,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gap: Option<GapReport>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    solver: Option<SolverReport>,
+}
+
+impl GappedReport {
+    /// Whether the result is clean and keeps the gap.
+    fn is_done(&self) -> bool {
+        self.report.clean && self.gap.as_ref().is_none_or(|gap| gap.pairs_below == 0)
+    }
+}
+
+/// The outcome with the gap opened, if one is asked for.
+fn spaced(
+    (flags, inputs): (&Flags, &Inputs),
+    workpiece: &Workpiece,
+    outcome: Outcome,
+    (plan, targets): (&GapPlan, &[PathBuf]),
+    start: Instant,
+) -> Outcome {
+    let Some(wish) = plan.wish else { return outcome };
+    let most_seconds = flags.max_seconds;
+    let is_late = || start.elapsed().as_secs_f64() > most_seconds;
+    let as_stored = |positions: &[DVec3]| -> Vec<DVec3> {
+        let files = stored(inputs, positions, (plan, targets));
+        files.into_iter().flat_map(|file| file.mesh.positions).collect()
+    };
+    fix::open_gap(&workpiece.patient(), outcome, wish, &as_stored, &is_late)
 }
 
 fn examine(inputs: &Inputs, positions: &[DVec3], start: Instant, workspace: &mut Workspace) -> Examination {
@@ -138,7 +186,7 @@ fn workpiece(flags: &Flags, inputs: &Inputs) -> Result<Workpiece, Failure> {
 }
 
 /// The file to write for every garment.
-fn targets(flags: &Flags) -> Result<Vec<PathBuf>, Failure> {
+fn targets(flags: &Flags, plan: &GapPlan) -> Result<Vec<PathBuf>, Failure> {
     let known = |path: &Path| {
         Format::for_output(path).map(|_| ()).ok_or_else(|| {
             let what = "the name does not say a kind of mesh file that is written, such as .obj or .usda";
@@ -146,8 +194,9 @@ fn targets(flags: &Flags) -> Result<Vec<PathBuf>, Failure> {
         })
     };
     if let [_] = flags.meshes[..] {
-        known(&flags.output)?;
-        return Ok(vec![flags.output.clone()]);
+        let target = plan.target(&flags.output);
+        known(&target)?;
+        return Ok(vec![target]);
     }
     let mut targets = Vec::new();
     for mesh in &flags.meshes {
@@ -225,12 +274,13 @@ fn write_state(folder: &Path, inputs: &Inputs, progress: &Progress, number: usiz
 }
 
 /// The garments as their files will hold them: what is certified is what is written.
-fn stored(inputs: &Inputs, positions: &[DVec3], targets: &[PathBuf]) -> Vec<MeshFile> {
+fn stored(inputs: &Inputs, positions: &[DVec3], (plan, targets): (&GapPlan, &[PathBuf])) -> Vec<MeshFile> {
     let garments = inputs.assembly.parts().iter().zip(&inputs.files).take(inputs.garment_count);
     garments
         .zip(targets)
         .map(|((part, file), target)| {
-            let moved = file.with_positions(positions[part.vertices.clone()].to_vec());
+            let mut moved = file.with_positions(positions[part.vertices.clone()].to_vec());
+            moved.conversion.unit = plan.output_unit.unwrap_or(moved.conversion.unit);
             match Format::for_output(target) {
                 Some(format) => moved.with_positions(moved.stored_positions(format)),
                 None => moved,
@@ -251,11 +301,12 @@ fn write_all(flags: &Flags, targets: &[PathBuf], files: &[MeshFile]) -> Result<(
 }
 
 /// What is clean is written, and so is what could not be cleaner because bodies pinch it.
-fn is_written(report: &FixReport, flags: &Flags) -> bool {
-    report.clean || flags.keep_partial || report.pairs_not_pinched == 0
+fn is_written(report: &GappedReport, flags: &Flags) -> bool {
+    report.is_done() || flags.keep_partial || !report.report.clean && report.report.pairs_not_pinched == 0
 }
 
-fn text(report: &FixReport, flags: &Flags) -> String {
+fn text(whole: &GappedReport, (flags, targets): (&Flags, &[PathBuf])) -> String {
+    let report = &whole.report;
     let counts = |check: &CheckReport| {
         format!("{} triangle pairs meet in {} contours", check.intersecting_triangle_pairs, check.contours.len())
     };
@@ -297,8 +348,14 @@ fn text(report: &FixReport, flags: &Flags) -> String {
     if let Some(gap) = report.after.smallest_gap.filter(|_| report.clean) {
         lines.push(format!("smallest gap: {gap:.3e} m"));
     }
-    if is_written(report, flags) {
-        lines.push(format!("written: {}", flags.output.display()));
+    lines.extend(whole.gap.iter().flat_map(gaps::lines));
+    if let Some(solver) = &whole.solver {
+        let thickness = gaps::shown(solver.thickness);
+        lines.push(format!("for {}: {} of {thickness}, in {}", solver.name, solver.thickness_name, solver.units));
+    }
+    if is_written(whole, flags) {
+        let output = if let [target] = targets { target } else { &flags.output };
+        lines.push(format!("written: {}", output.display()));
     } else {
         lines.push("nothing written; --keep-partial writes the best state".to_owned());
     }

@@ -5,8 +5,10 @@
 //! Guarantees: weights lie in [0, 1] and sum to 1, so the answer is always a point of the element; the distance is never
 //! smaller than the true one and exceeds it by a few roundings of the elements' size.
 //! Does not: choose among several closest points in any particular way.
+//! What is proved whatever was rounded is in [`certified`].
 //! Departs: no tolerance decides what is parallel or degenerate; every boundary candidate is tried instead.
 
+pub mod certified;
 mod edge_edge;
 mod point_triangle;
 #[cfg(test)]

@@ -31,6 +31,10 @@ fn to_segment(point: &Vector, a: &Vector, b: &Vector) -> BigRational {
 }
 
 fn true_point_triangle(point: DVec3, triangle: [DVec3; 3]) -> f64 {
+    exact_point_triangle(point, triangle).to_f64().unwrap().sqrt()
+}
+
+fn exact_point_triangle(point: DVec3, triangle: [DVec3; 3]) -> BigRational {
     let (p, [a, b, c]) = (exact(point), triangle.map(exact));
     let mut best = to_segment(&p, &a, &b).min(to_segment(&p, &b, &c)).min(to_segment(&p, &c, &a));
     let (u, v, r) = (sub(&b, &a), sub(&c, &a), sub(&p, &a));
@@ -45,10 +49,14 @@ fn true_point_triangle(point: DVec3, triangle: [DVec3; 3]) -> f64 {
             best = best.min(dot(&gap, &gap));
         }
     }
-    best.to_f64().unwrap().sqrt()
+    best
 }
 
 fn true_edge_edge(first: [DVec3; 2], second: [DVec3; 2]) -> f64 {
+    exact_edge_edge(first, second).to_f64().unwrap().sqrt()
+}
+
+fn exact_edge_edge(first: [DVec3; 2], second: [DVec3; 2]) -> BigRational {
     let ([a, b], [c, d]) = (first.map(exact), second.map(exact));
     let mut best = to_segment(&a, &c, &d).min(to_segment(&b, &c, &d));
     best = best.min(to_segment(&c, &a, &b)).min(to_segment(&d, &a, &b));
@@ -64,7 +72,7 @@ fn true_edge_edge(first: [DVec3; 2], second: [DVec3; 2]) -> f64 {
             best = best.min(dot(&gap, &gap));
         }
     }
-    best.to_f64().unwrap().sqrt()
+    best
 }
 
 /// Four points of one adversarial family: spread, lattice, needles, nearly parallel, coincident.
@@ -129,4 +137,47 @@ fn points_that_coincide_have_no_distance() {
     assert_eq!(point_triangle(p, [p; 3]).distance_squared(), 0.0);
     assert_eq!(edge_edge([p; 2], [p; 2]).distance_squared(), 0.0);
     assert_eq!(point_segment(p, p, p), 0.0);
+}
+
+/// Four points whose elements nearly touch, from far apart down to roundings of the coordinates.
+fn nearly_touching(case: usize, random: &mut impl FnMut() -> f64) -> [DVec3; 4] {
+    let mut four = points(case % 6, random);
+    let gap = 10.0_f64.powi(-((case / 6 % 19) as i32));
+    match case % 4 {
+        0 => four[0] = four[1].lerp(four[2], random()) + gap * (four[3] - four[2]),
+        1 => four[0] = (four[1] + four[2] + four[3]) / 3.0 + gap * DVec3::new(random(), random(), random()),
+        2 => four[2] = four[0].lerp(four[1], random()) - gap * (four[3] - four[2]),
+        _ => {}
+    }
+    four
+}
+
+fn assert_proved(found: f64, exact_squared: &BigRational, case: usize) {
+    let squared = |x: f64| BigRational::from_float(x).map(|x| &x * &x).unwrap();
+    assert!(squared(found) <= *exact_squared, "case {case}: {found} is more than the distance");
+    let share = BigRational::from_float(0.9999 * 0.9999).unwrap();
+    assert!(squared(found) >= exact_squared * share, "case {case}: {found} is too little");
+}
+
+#[test]
+fn proved_distances_are_never_above_the_exact_ones_and_hardly_below() {
+    let mut random = random_numbers(3);
+    for case in 0..12_000 {
+        let [a, b, c, d] = nearly_touching(case, &mut random);
+        assert_proved(certified::point_triangle_at_least(a, [b, c, d]), &exact_point_triangle(a, [b, c, d]), case);
+        assert_proved(certified::edge_edge_at_least([a, b], [c, d]), &exact_edge_edge([a, b], [c, d]), case);
+    }
+}
+
+#[test]
+fn nothing_is_proved_of_numbers_that_are_not_finite_or_elements_that_touch() {
+    let corners = [DVec3::ZERO, DVec3::X, DVec3::Y];
+    assert_eq!(certified::point_triangle_at_least(DVec3::NAN, corners), 0.0);
+    assert_eq!(certified::point_triangle_at_least(DVec3::splat(f64::INFINITY), corners), 0.0);
+    assert_eq!(certified::point_triangle_at_least(DVec3::new(0.25, 0.25, 0.0), corners), 0.0);
+    assert_eq!(certified::edge_edge_at_least([DVec3::ZERO, DVec3::X], [DVec3::NEG_Y, DVec3::Y]), 0.0);
+    let far = 1e29;
+    assert!(certified::point_triangle_at_least(DVec3::splat(far), corners) > 1.7 * far);
+    let tiny = 1e-90;
+    assert!(certified::point_triangle_at_least(DVec3::new(0.2, 0.2, tiny), corners) > 0.9999 * tiny);
 }

@@ -14,17 +14,21 @@ pub mod colour;
 pub mod contour;
 mod examine;
 mod flood;
+pub mod gap;
 pub mod inside;
 pub mod kind;
 pub mod region;
 pub mod report;
+pub mod rest_distance;
 pub mod verdict;
 
 pub use assembly::{Assembly, Part, PartKind};
 pub use colour::{Colours, GiaColour, GiaRegion};
 pub use contour::{Contour, ContourEnd, ContourPoint, Trace};
 pub use examine::{Examination, SmallestGap, examine};
+pub use gap::{Exemption, GapFindings, GapReport};
 pub use kind::ContourKind;
+pub use rest_distance::RestDistances;
 pub use verdict::{Verdict, smallest_gap, verdict};
 
 use unsnarl_geometry::bvh::Bvh;

@@ -15,6 +15,7 @@ mod measures;
 pub mod report;
 mod score;
 mod settings;
+mod spacing;
 mod stepwise;
 mod tools;
 
@@ -24,6 +25,7 @@ pub use driver::Attempt;
 pub use measure::{MeasureName, Reason, UnknownMeasure};
 pub use score::Score;
 pub use settings::FixSettings;
+pub use spacing::{Exempt, GapWish, examine_gap, open_gap};
 pub use stepwise::{Advance, Assumptions, Best, Untangling, Watch};
 
 use crate::analysis::{Assembly, Tangle, Verdict};
@@ -118,6 +120,8 @@ pub struct ResolverCounts {
     pub laying_out: usize,
     /// Retreats: cloth smoothed until clean, to grow back with contact on.
     pub retreat: usize,
+    /// Rounds of opening the gap that was asked for.
+    pub spacing: usize,
 }
 
 impl std::ops::AddAssign for ResolverCounts {
@@ -137,6 +141,7 @@ impl std::ops::AddAssign for ResolverCounts {
         self.parting += other.parting;
         self.laying_out += other.laying_out;
         self.retreat += other.retreat;
+        self.spacing += other.spacing;
     }
 }
 

@@ -35,6 +35,7 @@ pub mod shortening;
 mod sim_prev;
 pub mod sliding;
 pub mod smoothing;
+pub mod spacing;
 pub mod spreading;
 pub mod strain_bounds;
 pub mod style;
