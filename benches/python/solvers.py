@@ -22,7 +22,7 @@ sys.path.insert(0, str(ROOT / "benches/python"))
 from fix import Newton  # noqa: E402
 from obj_file import read_obj  # noqa: E402
 
-DATA = ROOT.parent / "shared" / "data"
+DATA = ROOT / "assets"
 UNSNARL = ROOT / "target" / "release" / "unsnarl"
 TANGLES = ["closed", "bbii", "bibi", "ll", "bli", "layers-2", "pocket"]
 STEPS = 10
@@ -102,9 +102,6 @@ def cases(folder):
         made = folder / f"{name}.obj"
         subprocess.run([UNSNARL, "-q", "make", name, "--resolution", "12", "-o", made], check=True)
         yield made
-    if not DATA.is_dir():
-        print(f"skipped: no {DATA}")
-        return
     yield from sorted((DATA / "character_cc0/clothes_fitted").glob("*.obj"))
     yield from sorted((DATA / "diffcloth_mit").glob("*.obj"))
 

@@ -1,6 +1,6 @@
 """Garments made ready by `unsnarl fix --for SOLVER`, judged by the solvers: refused before, accepted after.
 
-For bundled samples, made tangles and, where the shared data is present, real garments. libuipc judges by its own sanity check (package
+For bundled samples, made tangles and real garments. libuipc judges by its own sanity check (package
 pyuipc, engine "none": no graphics card). ipctk finds intersections and measures the smallest distance. The rules of
 ppf-contact-solver and Codim-IPC are written here from their documentation; docs/solvers.md names the pages.
 
@@ -25,7 +25,7 @@ sys.path.insert(0, str(ROOT / "tests/python/support"))
 from obj_file import read_obj  # noqa: E402
 
 PYUIPC = "pyuipc==0.0.29"
-DATA = ROOT.parent / "shared" / "data"
+DATA = ROOT / "assets"
 TANGLES = ["closed", "closed-fold", "ll", "bbii", "bbii-corner", "bibi", "bli", "exploded-central", "layers-2", "pocket"]
 REAL = ["diffcloth_mit/skirt3448.obj", "character_cc0/clothes_fitted/male_casualsuit02.obj"]
 REST = {"tshirt_folded.obj": ROOT / "samples" / "tshirt_rest.obj"}
@@ -144,9 +144,6 @@ def cases(unsnarl, folder, real):
         made = folder / f"{name}.obj"
         subprocess.run([unsnarl, "-q", "make", name, "--resolution", "12", "-o", made], check=True)
         yield made
-    if not DATA.is_dir():
-        print(f"skipped: no {DATA}")
-        return
     if real == "all":
         yield from sorted((DATA / "character_cc0/clothes_fitted").glob("*.obj"))
         yield from sorted((DATA / "diffcloth_mit").glob("*.obj"))
