@@ -9,7 +9,7 @@
 
 use crate::rest_shape::RestShape;
 use rayon::prelude::*;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
 use unsnarl_geometry::ccd::{self, ElementPair};
 use unsnarl_geometry::math::DVec2;
@@ -53,8 +53,10 @@ impl<'a> RestDistances<'a> {
     }
 }
 
-/// The surroundings of a vertex: all triangles with a corner that is within reach of one of its own, laid flat around
-/// it.
+/// Triangles in a chart at most: beside large triangles there may be any number of small ones.
+const MOST: usize = 2000;
+
+/// The surroundings of a vertex: all triangles within reach of its own, laid flat around it.
 fn chart(topology: &Topology, shapes: &[RestShape], center: VertexId, reach: f64) -> Vec<(VertexId, DVec2)> {
     let own = topology.vertex_triangles(center);
     let Some((&first, shape)) = own.first().and_then(|first| Some((first, shapes.get(first.index())?))) else {
@@ -68,19 +70,19 @@ fn chart(topology: &Topology, shapes: &[RestShape], center: VertexId, reach: f64
     for (k, &corner) in corners.iter().enumerate() {
         places.insert(corner, shape.side(start, k));
     }
-    let mut is_laid: FxHashMap<TriangleId, ()> = FxHashMap::from_iter([(first, ())]);
+    let mut is_laid: FxHashSet<TriangleId> = FxHashSet::from_iter([first]);
     let mut open = VecDeque::from([first]);
     while let Some(from) = open.pop_front() {
         for edge in topology.triangle_edges(from) {
             let ends = topology.edge(edge);
             let [a, b] = ends.map(|end| places[&end]);
-            if a.length().min(b.length()) > farthest {
+            if distance_from_origin([a, b]) > farthest || is_laid.len() > MOST {
                 continue;
             }
             let apex = places[&topology.opposite_vertex(from, edge)];
             for &next in topology.edge_triangles(edge) {
                 let Some(shape) = shapes.get(next.index()) else { continue };
-                if is_laid.insert(next, ()).is_some() {
+                if !is_laid.insert(next) {
                     continue;
                 }
                 let across = topology.opposite_vertex(next, edge);
@@ -96,6 +98,13 @@ fn chart(topology: &Topology, shapes: &[RestShape], center: VertexId, reach: f64
     let mut chart: Vec<(VertexId, DVec2)> = places.into_iter().collect();
     chart.sort_unstable_by_key(|&(vertex, _)| vertex);
     chart
+}
+
+fn distance_from_origin([a, b]: [DVec2; 2]) -> f64 {
+    let side = b - a;
+    let length_squared = side.length_squared();
+    let along = if length_squared > 0.0 { (-a.dot(side) / length_squared).clamp(0.0, 1.0) } else { 0.0 };
+    (a + along * side).length()
 }
 
 /// Where the third corner of a triangle lies beyond an edge, seen from a point before it. `side` is that edge at rest,
