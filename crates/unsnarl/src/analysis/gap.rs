@@ -32,11 +32,14 @@ pub enum Exemption<'a> {
     Nobody,
 }
 
+/// Pairs that are as far apart at rest as the gap, up to this share, are exempt too: rounding would decide.
+const AS_NEAR: f64 = 1e-4;
+
 impl Exemption<'_> {
-    /// How far two elements are apart at rest, if that is below a gap and thereby frees them from it.
+    /// How far two elements are apart at rest, if that is below a gap, or as much, and thereby frees them from it.
     pub fn of(&self, pair: ElementPair, gap: f64) -> Option<f64> {
         match self {
-            Self::AtRest(rest) => rest.between(pair, gap),
+            Self::AtRest(rest) => rest.between(pair, gap * (1.0 + AS_NEAR)),
             Self::Nobody => None,
         }
     }
