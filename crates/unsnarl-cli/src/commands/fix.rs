@@ -43,7 +43,7 @@ pub struct Flags {
     /// Who untangles: `auto`, `esef`, `retreat`, or a method without history: `gia`, `icm`, `repulsive-icm`, `uir`, `sim-prev`; `off`
     #[arg(long, default_value = "auto", value_name = "NAME")]
     method: Method,
-    /// Leave a measure out, to see what it is for: `contour-minimisation`, `steps` or `previous-methods`
+    /// Leave a measure out, to see what it is for: `contour-minimisation`, `steps`, `previous-methods` or `laying-out`
     #[arg(long, value_name = "MEASURE")]
     without: Vec<MeasureName>,
     /// What becomes of folds that bite into themselves: `unfold`, `fold-out`, `fold-in` or `crease`; WHERE=STYLE for a

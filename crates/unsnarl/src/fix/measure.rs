@@ -5,13 +5,14 @@
 //! | contour minimisation | closed surfaces cross; cloth of its size crosses densely; everything else was tried | fewer pairs, nothing else promised | cross on its way |
 //! | steps | something crosses, or a rearrangement left cloth strained | clean cloth at rest, or what is left | stretch cloth on its way |
 //! | previous methods | all else has failed | whatever regions and contours alone can do | stretch cloth on its way |
+//! | laying out | what keeps the pose has failed | as steps | lose the pose of pieces |
 //!
 //! The driver takes the first of the table that applies. A measure works on a copy; the driver alone adopts what it gives,
 //! and only if the one score says that it is better.
 
 use super::Patient;
 use super::look::Look;
-use super::measures::{contour_minimisation, previous_methods, steps};
+use super::measures::{contour_minimisation, laying_out, previous_methods, steps};
 use super::tools::Tools;
 use serde::Serialize;
 use unsnarl_geometry::DVec3;
@@ -26,11 +27,13 @@ pub enum MeasureName {
     Steps,
     /// The methods before edge shortening, together.
     PreviousMethods,
+    /// Steps that may lay pieces out.
+    LayingOut,
 }
 
 impl MeasureName {
     /// All, in the order of the table.
-    pub const ALL: [Self; 3] = [Self::ContourMinimisation, Self::Steps, Self::PreviousMethods];
+    pub const ALL: [Self; 4] = [Self::ContourMinimisation, Self::Steps, Self::PreviousMethods, Self::LayingOut];
 
     /// As users write it.
     pub fn name(self) -> &'static str {
@@ -38,13 +41,14 @@ impl MeasureName {
             Self::ContourMinimisation => "contour-minimisation",
             Self::Steps => "steps",
             Self::PreviousMethods => "previous-methods",
+            Self::LayingOut => "laying-out",
         }
     }
 }
 
 /// No measure has this name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no measure called {0}: choose contour-minimisation, steps or previous-methods")]
+#[error("there is no measure called {0}: choose contour-minimisation, steps, previous-methods or laying-out")]
 pub struct UnknownMeasure(pub String);
 
 impl std::str::FromStr for MeasureName {
@@ -93,5 +97,5 @@ pub trait Measure: Sync {
 }
 
 /// All measures, in the order in which they are asked.
-pub static TABLE: [&dyn Measure; 3] =
-    [&contour_minimisation::ContourMeasure, &steps::Steps, &previous_methods::PreviousMethods];
+pub static TABLE: [&dyn Measure; 4] =
+    [&contour_minimisation::ContourMeasure, &steps::Steps, &previous_methods::PreviousMethods, &laying_out::LayingOut];

@@ -24,7 +24,7 @@ pub use crate::untangle::{FoldStyle, Method as FixMethod};
 pub use driver::Attempt;
 pub use measure::{MeasureName, Reason, UnknownMeasure};
 pub use score::Score;
-pub use settings::FixSettings;
+pub use settings::{FixSettings, Pose};
 pub use spacing::{Exempt, GapWish, examine_gap, open_gap};
 pub use stepwise::{Advance, Assumptions, Best, Untangling, Watch};
 

@@ -5,6 +5,15 @@ use crate::untangle::tally::SeamPlace;
 use crate::untangle::{ClassicSettings, FoldStyle, Method};
 use unsnarl_geometry::DVec3;
 
+/// What becomes of the pose of pieces of which nothing else can be made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pose {
+    /// They are laid flat or made anew.
+    MayBeLost,
+    /// They keep it, tangled or strained.
+    Kept,
+}
+
 /// How to untangle.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FixSettings {
@@ -45,6 +54,8 @@ pub struct FixSettings {
     pub styles: Vec<Option<FoldStyle>>,
     /// Where cloth is in a mesh that gave it its rest shapes: a start for cloth of which nothing else can be made. Of another length: there is none.
     pub rest_pose: Vec<DVec3>,
+    /// Whether pieces may be laid flat or made anew where nothing else helps.
+    pub pose: Pose,
     /// Measures that are not taken, to see what they are for.
     pub without: Vec<MeasureName>,
     /// Where each vertex of cloth lies in its pattern, for the report. Empty: within a panel.
@@ -72,6 +83,7 @@ impl Default for FixSettings {
             layers: Vec::new(),
             styles: Vec::new(),
             rest_pose: Vec::new(),
+            pose: Pose::MayBeLost,
             without: Vec::new(),
             seam_places: Vec::new(),
         }

@@ -1,6 +1,7 @@
 //! The measures of the table, a file each.
 
 pub mod contour_minimisation;
+pub mod laying_out;
 pub mod previous_methods;
 pub mod steps;
 

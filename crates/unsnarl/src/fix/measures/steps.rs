@@ -3,7 +3,7 @@
 use crate::fix::look::Look;
 use crate::fix::measure::{Candidate, Measure, MeasureName, Reason};
 use crate::fix::tools::Tools;
-use crate::fix::{Advance, Continue, FixSettings, Patient, Progress, Untangling};
+use crate::fix::{Advance, Continue, FixSettings, Patient, Pose, Progress, Untangling};
 
 /// The measure.
 pub struct Steps;
@@ -26,7 +26,9 @@ impl Measure for Steps {
     }
 
     fn attempt(&self, patient: &Patient, look: &Look, tools: &mut Tools) -> Option<Candidate> {
-        Some(run(patient, look, tools, tools.settings.clone()))
+        // What another measure has improved has a pose that is worth keeping.
+        let pose = if look.is_input { tools.settings.pose } else { Pose::Kept };
+        Some(run(patient, look, tools, FixSettings { pose, ..tools.settings.clone() }))
     }
 }
 

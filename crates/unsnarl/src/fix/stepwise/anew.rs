@@ -8,6 +8,7 @@ use super::report::Spread;
 use super::{FixMethod, Untangling};
 use crate::analysis::Tangle;
 use crate::dynamics::hinge::angle;
+use crate::fix::Pose;
 use crate::fix::score::{UNSTRAINED, WORN};
 use crate::model::Model;
 use crate::rest_shape::principal_stretches;
@@ -102,6 +103,9 @@ impl Untangling {
     /// Lays pieces flat where that is possible and makes others anew; `false` where that is possible for none, or has been tried. They
     /// begin anew: nothing leads back to where they were.
     fn lay_out(&mut self, pieces: &[(usize, LayOut)]) -> bool {
+        if self.settings.pose == Pose::Kept {
+            return false;
+        }
         let free = self.free();
         let mut places = self.all_positions();
         let mut count = 0;
