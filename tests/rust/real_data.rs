@@ -1,7 +1,8 @@
 //! Real meshes for the tests of every crate: the bundled `assets`, or the larger optional set beside the project.
 //!
-//! A test that finds neither returns early; it says so, and appends one line to the file that `UNSNARL_SKIPPED` names, which `./test`
-//! counts and prints at its end. `UNSNARL_DATA` names another folder than `../shared/data` for the optional set.
+//! A test that finds neither returns early; it says so, and appends one line to the file that `UNSNARL_SKIPPED`
+//! names, which `./test` counts and prints at its end. `UNSNARL_DATA` names another folder than `../shared/data` for
+//! the optional set.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
-//! What refinement is measured by beside the command itself: plain subdivision as control, adversarial cases, curvature of the two
-//! schemes, and the picture of the docs. `benches/refine` calls it.
+//! What refinement is measured by beside the command itself: plain subdivision as control, adversarial cases,
+//! curvature of the two schemes, and the picture of the docs. `benches/refine` calls it.
 //!
 //!     refine control CACHE LEVELS [EVERY]      frames in which plain subdivision intersects
 //!     refine adversarial LEVELS                stacks, folds, a rope and clean samples
@@ -196,8 +196,8 @@ fn largest_curvature(topology: &Topology, positions: &[DVec3]) -> f64 {
     near.iter().map(curvature).fold(0.0, f64::max)
 }
 
-/// The first level by the stop rule and by the engine's own contact (inelastic impulses, impact zones, last resort; equal masses, no friction, no
-/// repulsion): how far vertices that do not reach their target end from it.
+/// The first level by the stop rule and by the engine's own contact (inelastic impulses, impact zones, last resort;
+/// equal masses, no friction, no repulsion): how far vertices that do not reach their target end from it.
 fn inelastic(folder: &Path, frame: u32) -> Result<(), Failure> {
     let cache = Cache::open(folder)?;
     let (assembly, positions) = (assembly_of(&cache)?, positions_of(&cache, frame)?);

@@ -1,4 +1,5 @@
-//! `unsnarl batch` as a user meets it: jobs in three shapes, commits, failures, limits, shards, interruptions, and mistakes in manifests.
+//! `unsnarl batch` as a user meets it: jobs in three shapes, commits, failures, limits, shards, interruptions, and
+//! mistakes in manifests.
 
 #![allow(clippy::unwrap_used)]
 

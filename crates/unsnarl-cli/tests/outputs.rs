@@ -1,4 +1,5 @@
-//! What commands write: permissions that follow the umask, and nothing beside the outputs; and every bundled scene, from a clone alone.
+//! What commands write: permissions that follow the umask, and nothing beside the outputs; and every bundled scene,
+//! from a clone alone.
 
 #![allow(clippy::unwrap_used)]
 

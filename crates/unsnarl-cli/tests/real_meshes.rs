@@ -1,5 +1,6 @@
-//! Pair counts on real meshes against those found with CGAL's exact predicates (the notes beside the data), and the same
-//! report on any number of threads. Most are bundled; the others are skipped, and counted, where the optional set is not there.
+//! Pair counts on real meshes against those found with CGAL's exact predicates (the notes beside the data), and the
+//! same report on any number of threads. Most are bundled; the others are skipped, and counted, where the optional
+//! set is not there.
 
 #![allow(clippy::unwrap_used)]
 

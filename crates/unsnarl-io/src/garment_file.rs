@@ -215,8 +215,8 @@ pub fn encode(description: &GarmentDescription) -> String {
     out
 }
 
-/// What a description says of a mesh after some levels of subdivision. Old vertices keep their numbers, so pins and panels stay;
-/// creases run along the halves of their edges.
+/// What a description says of a mesh after some levels of subdivision. Old vertices keep their numbers, so pins and
+/// panels stay; creases run along the halves of their edges.
 pub fn refined_description(
     description: &GarmentDescription,
     mesh: &TriMesh,

@@ -38,7 +38,8 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
 
 /// A new temporary file in the folder of a target, to be renamed to it. Every output of the project begins here.
 ///
-/// Left to itself, a temporary file is for its owner alone; this one has the permissions that the umask gives to any new file.
+/// Left to itself, a temporary file is for its owner alone; this one has the permissions that the umask gives to any
+/// new file.
 fn temporary_beside(target: &Path) -> std::io::Result<tempfile::NamedTempFile> {
     let folder = match target.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,

@@ -108,7 +108,8 @@ fn damage_is_told_in_one_line_that_names_the_place() {
     let cells = format!("{grid}UNSTRUCTURED_GRID\nPOINTS 1 double\n0 0 0\nCELLS 1 5\n4 0 0 0 7\nCELL_TYPES 1\n10\n");
     assert_eq!(message(TetFormat::Vtk, &cells), "x: cell 0 names point 7, the file has 1");
     assert!(message(TetFormat::Medit, "MeshVersionFormatted 2 Dimension 2").contains("dimension 2, expected 3"));
-    assert!(message(TetFormat::NodeEle, "3 3\n1 0 0 0\n").contains("1 of 3 nodes: the file was cut"));
+    assert!(message(TetFormat::NodeEle, "3 3\n1 0 0 0\n").contains("3 nodes are promised, 8 bytes are left"));
+    assert!(message(TetFormat::NodeEle, "2 3\n1 0 0 0\n").contains("1 of 2 nodes: the file was cut"));
     assert!(message(TetFormat::NodeEle, "1 3\n1 0 0 0\n%\n1 3\n").contains("3 nodes in each tetrahedron"));
 }
 

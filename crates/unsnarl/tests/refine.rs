@@ -1,4 +1,5 @@
-//! Refined cloth against what must hold: plain subdivision where nothing is near, and nothing that meets where something is.
+//! Refined cloth against what must hold: plain subdivision where nothing is near, and nothing that meets where
+//! something is.
 
 #![allow(clippy::unwrap_used)]
 
@@ -62,8 +63,8 @@ fn cut_sheet(count: u32, diagonals: Diagonals, map: impl Fn(f64, f64) -> DVec3) 
     TriMesh { positions: (0..row * row).map(at).collect(), triangles: (0..count * count).flat_map(cell).collect() }
 }
 
-/// Five pleated sheets one above the other. Their surfaces are the same, but every other one is cut otherwise, so that smoothing takes
-/// them to different places.
+/// Five pleated sheets one above the other. Their surfaces are the same, but every other one is cut otherwise, so
+/// that smoothing takes them to different places.
 fn stack(gap: f64) -> Vec<TriMesh> {
     (0..5)
         .map(|layer| {

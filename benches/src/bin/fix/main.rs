@@ -1,12 +1,18 @@
-//! The bars of untangling, one command:
-//! `cargo run --release -p unsnarl-benches --bin fix -- [types|exploded|methods|folds|places|real|hard|knots|crumples]... [--long] [--only NAME] [--seconds S] [--seeds N] [--from SEED] [--gamma G]`.
+//! The bars of untangling, one command: `cargo run --release -p unsnarl-benches --bin fix --
+//! [types|exploded|methods|folds|places|real|hard|knots|crumples]... [--long] [--only NAME] [--seconds S] [--seeds N]
+//! [--from SEED] [--gamma G]`.
 //!
-//! `types`: the seven types, cut regularly (seeds turn them in space) and irregularly, 4 resolutions, 10 seeds (100 with `--long`). `exploded`:
-//! handkerchiefs of 392 triangles, thrown centrally, but for a rim and as a whole, 100 seeds, and of 1,568, 20 seeds (1,000 with `--long`), and sewn ones with a dart. `methods`:
-//! 20 of them by the methods without history. `folds`: collar, lapel, sleeve and skirt in every style. `places`: clean garments of `assets` of which one place was exploded, 10 seeds each. `real`: garments of `assets`. `hard`: tangles on which local methods stall, two
-//! resolutions, both cuts. `knots`: closed tubes through themselves. `crumples`: sheets with a crossing pair per vertex. Printed: how many came out clean, median of steps until nothing crosses and with relaxation, whether red ever grew, the
-//! worst 1st and 99th percentile of edge length over rest, time, pulls by where they were; then every bar, met or missed (status 1 if one is). A trial may take `S` seconds of processor time, 60 unless told; seeds begin
-//! with `SEED`, 0 unless told. Types and exploded handkerchiefs are pulled by the factor `G` per 0.02 s, 0.8 unless told.
+//! `types`: the seven types, cut regularly (seeds turn them in space) and irregularly, 4 resolutions, 10 seeds (100
+//! with `--long`). `exploded`: handkerchiefs of 392 triangles, thrown centrally, but for a rim and as a whole, 100
+//! seeds, and of 1,568, 20 seeds (1,000 with `--long`), and sewn ones with a dart. `methods`: 20 of them by the
+//! methods without history. `folds`: collar, lapel, sleeve and skirt in every style. `places`: clean garments of
+//! `assets` of which one place was exploded, 10 seeds each. `real`: garments of `assets`. `hard`: tangles on which
+//! local methods stall, two resolutions, both cuts. `knots`: closed tubes through themselves. `crumples`: sheets with
+//! a crossing pair per vertex. Printed: how many came out clean, median of steps until nothing crosses and with
+//! relaxation, whether red ever grew, the worst 1st and 99th percentile of edge length over rest, time, pulls by
+//! where they were; then every bar, met or missed (status 1 if one is). A trial may take `S` seconds of processor
+//! time, 60 unless told; seeds begin with `SEED`, 0 unless told. Types and exploded handkerchiefs are pulled by the
+//! factor `G` per 0.02 s, 0.8 unless told.
 
 mod bars;
 mod closed;

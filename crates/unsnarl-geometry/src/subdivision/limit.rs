@@ -1,11 +1,12 @@
 //! Normals of the limit surface of Loop's scheme, from tangents that are eigenvectors of its rings.
 //!
-//! Inner vertices: `sum cos(2 pi i/n) r_i` and `sum sin(2 pi i/n) r_i`, which are tangents for every circulant rule of edges. Border vertices: along
-//! the border, and across it by the left eigenvector that rises from the border as a sine (Hoppe et al. 1994).
+//! Inner vertices: `sum cos(2 pi i/n) r_i` and `sum sin(2 pi i/n) r_i`, which are tangents for every circulant rule
+//! of edges. Border vertices: along the border, and across it by the left eigenvector that rises from the border as a
+//! sine (Hoppe et al. 1994).
 //!
 //! Guarantees: every normal has length 1 and lies on the front side of the triangles where these agree.
-//! Does not: give two normals at a crease. There, where triangles do not run alike, and where tangents vanish, the mean of
-//! the triangles' normals by area is given.
+//! Does not: give two normals at a crease. There, where triangles do not run alike, and where tangents vanish, the
+//! mean of the triangles' normals by area is given.
 
 use super::rings::{EdgeKind, EdgeKinds, Fan, FanMemory, VertexKind, oriented_fan};
 use crate::ids::VertexId;

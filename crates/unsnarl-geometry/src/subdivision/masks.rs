@@ -1,15 +1,18 @@
 //! Weights of Loop's scheme, of a variant with bounded curvature, and of the butterfly.
 //!
-//! Around an inner vertex of valence n the new vertices of its edges are a circulant of the ring, `e_i = a v + sum_j b_(j-i) r_j`,
-//! with eigenvalues `lambda_k = sum_j b_j cos(2 pi j k/n)`. Loop has `b_0 = 3/8`, `b_1 = b_-1 = 1/8`, so `lambda_k = 3/8 + cos(2 pi k/n)/4`; beyond
-//! n = 6 `lambda_2 > lambda_1^2` and curvature grows without bound, below it is smaller and the surface is flat there.
+//! Around an inner vertex of valence n the new vertices of its edges are a circulant of the ring, `e_i = a v + sum_j
+//! b_(j-i) r_j`, with eigenvalues `lambda_k = sum_j b_j cos(2 pi j k/n)`. Loop has `b_0 = 3/8`, `b_1 = b_-1 = 1/8`,
+//! so `lambda_k = 3/8 + cos(2 pi k/n)/4`; beyond n = 6 `lambda_2 > lambda_1^2` and curvature grows without bound,
+//! below it is smaller and the surface is flat there.
 //!
-//! [`Scheme::BoundedCurvature`] prescribes the spectrum: `lambda_1` as in Loop, `lambda_k = lambda_1^k` for all further ones, so that
-//! `lambda_2 = lambda_1^2`; the weights are its inverse transform, a Poisson kernel on the ring, which is positive. The weight of the center, a = 1 - lambda_0, is
-//! the largest that leaves every weight at 0 or more, at most Loop's 3/8; the ring's weight in the vertex rule follows from it, so that the
-//! second eigenvalue of the constant mode is `lambda_1^2` too.
+//! [`Scheme::BoundedCurvature`] prescribes the spectrum: `lambda_1` as in Loop, `lambda_k = lambda_1^k` for all
+//! further ones, so that `lambda_2 = lambda_1^2`; the weights are its inverse transform, a Poisson kernel on the
+//! ring, which is positive. The weight of the center, a = 1 - lambda_0, is the largest that leaves every weight at 0
+//! or more, at most Loop's 3/8; the ring's weight in the vertex rule follows from it, so that the second eigenvalue
+//! of the constant mode is `lambda_1^2` too.
 //!
-//! Guarantees: n = 3 and n = 6 are Loop's masks; no weight is negative (conditions of Loop 2001: bounded curvature and the convex-hull property).
+//! Guarantees: n = 3 and n = 6 are Loop's masks; no weight is negative (conditions of Loop 2001: bounded curvature
+//! and the convex-hull property).
 //! Departs: the report of 2001 was not at hand; its conditions are met by other weights than its own, and beyond
 //! n = 6 the vertex rule changes as well, because no circulant with a = 3/8 fulfils them.
 
@@ -25,7 +28,8 @@ pub enum Scheme {
     BoundedCurvature,
 }
 
-/// Beyond this valence the masks are Loop's: a mask of the whole ring for each of its edges would take time with the square.
+/// Beyond this valence the masks are Loop's: a mask of the whole ring for each of its edges would take time with the
+/// square.
 pub const LARGEST_BOUNDED_VALENCE: usize = 64;
 
 /// The weight of every ring vertex in Loop's rule for inner vertices: `(5/8 - (3/8 + cos(2 pi/n)/4)^2) / n`.

@@ -1,11 +1,14 @@
-//! Subdivision of triangle meshes: every triangle into four, and where the vertices of the fine mesh would lie on a smooth surface.
+//! Subdivision of triangle meshes: every triangle into four, and where the vertices of the fine mesh would lie on a
+//! smooth surface.
 //!
-//! [`Split`] is connectivity alone: old vertices first, then one vertex per edge; triangle `t` becomes `4t..4t + 4`, three
-//! corners and the middle. [`Split::midpoints`] puts the fine mesh into the coarse one; [`Split::targets`] smooths it by Loop's masks
-//! ([`masks`], [`targets`]). (Bridson 2003, 3.2; the masks are Loop's of 1987, the rules of borders and creases those of Hoppe et al. 1994)
+//! [`Split`] is connectivity alone: old vertices first, then one vertex per edge; triangle `t` becomes `4t..4t + 4`,
+//! three corners and the middle. [`Split::midpoints`] puts the fine mesh into the coarse one; [`Split::targets`]
+//! smooths it by Loop's masks ([`masks`], [`targets`]). (Bridson 2003, 3.2; the masks are Loop's of 1987, the rules
+//! of borders and creases those of Hoppe et al. 1994)
 //!
-//! Guarantees: numbering depends on the triangles alone. Several parts keep their order, each with its own new vertices after its
-//! old ones; vertices after all parts (bodies) are kept as they are. Weights of every mask but the butterfly's are not negative and sum to 1.
+//! Guarantees: numbering depends on the triangles alone. Several parts keep their order, each with its own new
+//! vertices after its old ones; vertices after all parts (bodies) are kept as they are. Weights of every mask but the
+//! butterfly's are not negative and sum to 1.
 //! Does not: ask for a manifold. Vertices of edges with three triangles stay, and those edges get midpoints.
 //! Departs: [`Scheme::BoundedCurvature`] has masks of our own that fulfil the conditions of Loop 2001; see [`masks`].
 

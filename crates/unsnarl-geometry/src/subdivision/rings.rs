@@ -82,8 +82,8 @@ impl EdgeKinds {
     }
 }
 
-/// Walks around a vertex from one of its edges, over edges of two triangles, and writes the ring into `ring`. Says whether the walk came
-/// around through all triangles of the vertex.
+/// Walks around a vertex from one of its edges, over edges of two triangles, and writes the ring into `ring`. Says
+/// whether the walk came around through all triangles of the vertex.
 pub(super) fn walk_around(topology: &Topology, vertex: VertexId, first: EdgeId, ring: &mut Vec<VertexId>) -> bool {
     ring.clear();
     let &[mut triangle, _] = topology.edge_triangles(first) else { return false };

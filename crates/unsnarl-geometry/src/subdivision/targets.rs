@@ -8,8 +8,8 @@
 //! | old, on a border or crease | `3/4 v + 1/8 (a + b)` |
 //! | old, where three creases meet, on an edge of three triangles, or with one triangle | it stays |
 //!
-//! With [`OldVertices::Kept`] old vertices stay, and new ones follow the butterfly (Zorin, Schröder and Sweldens 1996), which
-//! interpolates: along borders `9/16 (a + b) - 1/16 (c + d)`. Its weights are partly negative.
+//! With [`OldVertices::Kept`] old vertices stay, and new ones follow the butterfly (Zorin, Schröder and Sweldens
+//! 1996), which interpolates: along borders `9/16 (a + b) - 1/16 (c + d)`. Its weights are partly negative.
 
 use super::Split;
 use super::masks::{LARGEST_BOUNDED_VALENCE, RingMask, Scheme, butterfly_ring_weight, loop_ring_weight};
@@ -130,7 +130,8 @@ impl<'a> Rules<'a> {
         self.at(self.topology.opposite_vertex(triangle, edge))
     }
 
-    /// The mask with bounded curvature around a vertex, where it differs from Loop's and the vertex has one closed smooth ring.
+    /// The mask with bounded curvature around a vertex, where it differs from Loop's and the vertex has one closed
+    /// smooth ring.
     fn bounded_mask(&self, vertex: VertexId, ring: &mut Vec<VertexId>) -> Option<&RingMask> {
         let edges = self.topology.vertex_edges(vertex);
         let mask = self.bounded.get(&edges.len())?;

@@ -1,7 +1,7 @@
 //! Refined caches: the frames of another cache on a finer mesh, to be shown. `docs/cache.md` says what they hold.
 //!
-//! Guarantees: as for every cache, files are renamed into place; a frame is believed only when its checksums fit. What a cache says of its own
-//! pieces is checked before it is used.
+//! Guarantees: as for every cache, files are renamed into place; a frame is believed only when its checksums fit.
+//! What a cache says of its own pieces is checked before it is used.
 
 use super::container::{Container, ContainerError};
 use super::{Cache, CacheError, CacheMesh, INFO, Info, MESH, PieceInfo, REPORTS, file, points, read_container};
@@ -115,7 +115,8 @@ impl Cache {
         points(&read_container(&path)?, "body_positions").map_err(|error| file(&path, error.to_string()))
     }
 
-    /// Writes a refined frame: time, positions of cloth, and how far vertices are from plain subdivision, where they are.
+    /// Writes a refined frame: time, positions of cloth, and how far vertices are from plain subdivision, where they
+    /// are.
     pub fn write_refined(
         &self,
         frame: u32,

@@ -5,9 +5,10 @@ use unsnarl::output::attributes::{inherited, split_uv};
 use unsnarl_geometry::{DVec3, TriMesh};
 
 impl MeshFile {
-    /// The file with another mesh, whose triangle `t` was split into four children, and those again, as often as `levels` says, in
-    /// the order of [`unsnarl_geometry::subdivision::Split`]. Panels are split at the midpoints of their edges; labels are inherited;
-    /// lines and stitches keep their vertices, which keep their numbers; faces become triangles; rest fields are dropped.
+    /// The file with another mesh, whose triangle `t` was split into four children, and those again, as often as
+    /// `levels` says, in the order of [`unsnarl_geometry::subdivision::Split`]. Panels are split at the midpoints of
+    /// their edges; labels are inherited; lines and stitches keep their vertices, which keep their numbers; faces
+    /// become triangles; rest fields are dropped.
     pub fn refined(&self, mesh: TriMesh, normals: Vec<DVec3>, levels: u32) -> Self {
         let labels = |labels: &Labels| Labels {
             names: labels.names.clone(),

@@ -24,7 +24,8 @@ pub(super) fn width(text: &str) -> f64 {
     (text.chars().count() as f64 * ADVANCE - 1.0).max(0.0)
 }
 
-/// A text in at most `lines` lines of at most `columns` characters, broken between words where it can be; `...` ends a text that is cut.
+/// A text in at most `lines` lines of at most `columns` characters, broken between words where it can be; `...` ends
+/// a text that is cut.
 pub(super) fn broken(text: &str, columns: usize, lines: usize) -> Vec<String> {
     let mut broken = vec![String::new()];
     for word in text.split_whitespace() {

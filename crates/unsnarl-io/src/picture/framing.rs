@@ -1,11 +1,11 @@
 //! What a picture is about: the box that its views should fill.
 //!
-//! A mesh is sorted into its connected pieces. The box begins with the piece that matters most (most of it is marked, else the
-//! largest area) and takes in every piece that leaves it large enough to be seen; then single vertices far away from nearly all others are
-//! left out too.
+//! A mesh is sorted into its connected pieces. The box begins with the piece that matters most (most of it is marked,
+//! else the largest area) and takes in every piece that leaves it large enough to be seen; then single vertices far
+//! away from nearly all others are left out too.
 //!
-//! Guarantees: the same box for the same mesh, in any order of its triangles; the piece that matters most is in it, but for such vertices; vertices
-//! of no triangle and coordinates that are not finite change nothing.
+//! Guarantees: the same box for the same mesh, in any order of its triangles; the piece that matters most is in it,
+//! but for such vertices; vertices of no triangle and coordinates that are not finite change nothing.
 //! Does not: say what is seen of a piece outside the box; a view cuts it off at its area.
 
 use unsnarl_geometry::{Aabb, DVec3};
@@ -72,7 +72,8 @@ impl Frame {
         Self { bounds, pieces_outside: self.pieces_outside.max(other.pieces_outside) }
     }
 
-    /// Takes in what stands around, such as the body that wears the cloth, unless what matters would become much smaller.
+    /// Takes in what stands around, such as the body that wears the cloth, unless what matters would become much
+    /// smaller.
     pub fn with_surroundings(self, bounds: Aabb) -> Self {
         let all = self.bounds.union(bounds);
         if size(all) <= SURROUNDINGS_GROWTH * size(self.bounds) { Self { bounds: all, ..self } } else { self }

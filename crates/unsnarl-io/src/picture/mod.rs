@@ -4,8 +4,8 @@
 //! samples a pixel, two-sided shading, edges inside triangles, lines and points that may show through surfaces.
 //!
 //! Guarantees: the same calls give the same bytes on any number of threads; triangles with coordinates that are not
-//! finite are left out, never an error; memory grows with the list, not with the number of samples; what a view shows stays in its
-//! area, so that captions and other views are not drawn over.
+//! finite are left out, never an error; memory grows with the list, not with the number of samples; what a view shows
+//! stays in its area, so that captions and other views are not drawn over.
 //! Does not: perspective, shadows, textures; characters beyond ASCII show as a box.
 
 mod font;
@@ -177,8 +177,8 @@ impl Picture {
         }
     }
 
-    /// Writes at the top, below earlier titles and legends, and takes its room from [`Picture::area`]. A long title is broken between
-    /// words; what does not fit into three lines is cut.
+    /// Writes at the top, below earlier titles and legends, and takes its room from [`Picture::area`]. A long title
+    /// is broken between words; what does not fit into three lines is cut.
     pub fn title(&mut self, text: &str) {
         let columns = ((self.width as f64 - 2.0 * GAP) / (font::ADVANCE * TEXT_SCALE)) as usize;
         for line in font::broken(text, columns.max(4), TITLE_LINES) {

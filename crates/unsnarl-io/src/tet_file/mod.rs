@@ -103,8 +103,8 @@ pub fn read(path: &Path) -> Result<TetFile, TetFileError> {
     read_bytes(format, &load(path)?, path)
 }
 
-/// Reads a mesh from the bytes of a file; the path is for messages. Of [`TetFormat::NodeEle`] these are the nodes, a line
-/// `%`, and the elements.
+/// Reads a mesh from the bytes of a file; the path is for messages. Of [`TetFormat::NodeEle`] these are the nodes, a
+/// line `%`, and the elements.
 pub fn read_bytes(format: TetFormat, bytes: &[u8], path: &Path) -> Result<TetFile, TetFileError> {
     let outcome = match format {
         TetFormat::Msh => msh::read(bytes),

@@ -1,7 +1,8 @@
 //! TetGen's `.node`, `.ele` and `.face`: a row of counts, then numbered rows. `#` begins a comment.
 //!
-//! Numbering is from 0 or from 1, as the first node of the file says; written from 1, and a comment says so. Attributes of
-//! written tetrahedra: region, aspect and, where known, level. Faces carry the marker 1 and point outward.
+//! Numbering is from 0 or from 1, as the first node of the file says; written from 1, and a comment says so.
+//! Attributes of written tetrahedra: region, aspect and, where known, level. Faces carry the marker 1 and point
+//! outward.
 
 use super::scan::{Flaw, Scanner, parse, push_number, push_point, push_wholes, shown};
 use super::{BOUNDARY_TAG, Cells, Nodes, TagMap, TetFile, VOLUME_TAG, finished};

@@ -1,7 +1,7 @@
 //! The boundary of a set of tetrahedra and the three conditions on it. (Bridson 2003, 5.4)
 //!
-//! (A) the boundary is a manifold; (B) no tetrahedron has four boundary nodes; (C) no inner edge joins two boundary nodes.
-//! With them no element is trapped when the surface is pressed flat.
+//! (A) the boundary is a manifold; (B) no tetrahedron has four boundary nodes; (C) no inner edge joins two boundary
+//! nodes. With them no element is trapped when the surface is pressed flat.
 //!
 //! Guarantees: [`Conditions::of`] looks at nothing but the tetrahedra, whoever made them.
 

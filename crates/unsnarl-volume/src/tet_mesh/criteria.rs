@@ -1,8 +1,8 @@
 //! Where the lattice is refined. (Bridson 2003, 5.3)
 //!
-//! Only tetrahedra that the surface may meet are refined, unless a sizing function says otherwise: a distance changes by no
-//! more than the way, so a tetrahedron whose corners are all farther from the surface than its circumradius is passed over.
-//! The interior stays coarse.
+//! Only tetrahedra that the surface may meet are refined, unless a sizing function says otherwise: a distance changes
+//! by no more than the way, so a tetrahedron whose corners are all farther from the surface than its circumradius is
+//! passed over. The interior stays coarse.
 
 use super::EDGES;
 use super::lattice::{Lattice, NodeKey, RedTet, midpoint};
@@ -202,8 +202,8 @@ impl Judge<'_> {
         tet.nodes.iter().map(|&node| self.lattice.position(node)).sum::<DVec3>() * 0.25
     }
 
-    /// Whether the distance differs from its linear interpolant by more than a tolerance at the midpoints of edges, or, in
-    /// tetrahedra that are much larger than the finest, at the quarter points within.
+    /// Whether the distance differs from its linear interpolant by more than a tolerance at the midpoints of edges,
+    /// or, in tetrahedra that are much larger than the finest, at the quarter points within.
     fn has_error_above(&self, tet: &RedTet, edge: f64, tolerance: f64) -> bool {
         let corner = tet.nodes.map(|node| self.values.at(node));
         let at_middle = |&[i, j]: &[usize; 2]| {

@@ -136,8 +136,8 @@ impl Background {
     }
 }
 
-/// Splits what meets at faults: red leaves at pinched nodes, chords that are edges of red leaves, and leaves whose green
-/// children have other chords. At most one level beyond the finest. The number of leaves touched.
+/// Splits what meets at faults: red leaves at pinched nodes, chords that are edges of red leaves, and leaves whose
+/// green children have other chords. At most one level beyond the finest. The number of leaves touched.
 fn refine_faults(
     refined: &mut Refined,
     background: &Background,

@@ -1,11 +1,12 @@
 //! Signed distance of a closed triangle mesh, exact everywhere.
 //!
-//! The distance is that of the closest point; the side comes from the angle-weighted normal of the face, edge or corner
-//! where that point lies (Baerentzen and Aanaes 2005). A band of samples would be too thin for coarse elements; this has
-//! no band.
+//! The distance is that of the closest point; the side comes from the angle-weighted normal of the face, edge or
+//! corner where that point lies (Baerentzen and Aanaes 2005). A band of samples would be too thin for coarse
+//! elements; this has no band.
 //!
-//! Guarantees: exact to roundings for a closed oriented manifold that does not meet itself and whose components are nested
-//! alternately. [`SignedMesh::new`] checks all of that and refuses other meshes, which go through a level set instead.
+//! Guarantees: exact to roundings for a closed oriented manifold that does not meet itself and whose components are
+//! nested alternately. [`SignedMesh::new`] checks all of that and refuses other meshes, which go through a level set
+//! instead.
 
 use crate::field::Field;
 use crate::level_set::{Extraction, LevelSet, MeshError, MeshSettings, winding_number};

@@ -3,8 +3,8 @@
 //! Two cubic grids of side `a`, shifted by half a cell. A tetrahedron is an axis edge of one grid and one of the other
 //! that it passes at right angles: twelve to a cell, all congruent.
 //!
-//! Guarantees: nodes are whole numbers of the unit, so midpoints are exact for every level that [`Lattice`] was made for and
-//! nodes are found by comparing integers. No floating-point geometry decides what is connected to what.
+//! Guarantees: nodes are whole numbers of the unit, so midpoints are exact for every level that [`Lattice`] was made
+//! for and nodes are found by comparing integers. No floating-point geometry decides what is connected to what.
 
 use thiserror::Error;
 use unsnarl_geometry::{Aabb, DVec3};

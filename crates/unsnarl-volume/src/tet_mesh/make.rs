@@ -170,8 +170,8 @@ const MOST_TRIES: usize = 10;
 
 type Found = (f64, (TetMesh, EnvelopeReport));
 
-/// Looks for the edge that gives a number of elements: small meshes first, which are cheap, then by the power law through
-/// the last two.
+/// Looks for the edge that gives a number of elements: small meshes first, which are cheap, then by the power law
+/// through the last two.
 fn search_edge(
     body: Body<'_>,
     settings: &Settings<'_>,
@@ -212,8 +212,8 @@ fn search_edge(
     best.map(|(_, found)| found).ok_or(TetError::NothingInside)
 }
 
-/// The edge for a number of elements by the power law through the two samples nearest to it. A step is no larger than to
-/// four times the elements, so that an odd first sample costs little.
+/// The edge for a number of elements by the power law through the two samples nearest to it. A step is no larger than
+/// to four times the elements, so that an odd first sample costs little.
 fn next_edge(samples: &[(f64, f64)], wanted: f64) -> f64 {
     let mut near = samples.to_vec();
     near.sort_by(|a, b| (a.1 - wanted.ln()).abs().total_cmp(&(b.1 - wanted.ln()).abs()));

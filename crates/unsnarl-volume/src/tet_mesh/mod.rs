@@ -1,7 +1,7 @@
 //! Tetrahedral meshes of a body. (Bridson 2003, chapter 5)
 //!
-//! The lattice tiles space, is refined near the surface, and a well-connected part of it is chosen; its boundary is then
-//! pushed to the surface: [`lattice`], [`red_green`] with [`criteria`], [`envelope`], [`compress`].
+//! The lattice tiles space, is refined near the surface, and a well-connected part of it is chosen; its boundary is
+//! then pushed to the surface: [`lattice`], [`red_green`] with [`criteria`], [`envelope`], [`compress`].
 //!
 //! Guarantees: every tetrahedron of the result is positive by exact predicates and the conditions of [`boundary`] hold,
 //! whatever the body; the same bits on any number of threads.

@@ -43,8 +43,8 @@ pub fn dihedral_range(corners: [DVec3; 4]) -> [f64; 2] {
     [least, most]
 }
 
-/// `altitude / longest edge + (1 + cos(theta)) / 4`, theta the largest angle between outward normals: 0.983 for a regular
-/// tetrahedron, 0.832 for one of the lattice, positive for every element with a volume, 0 for others.
+/// `altitude / longest edge + (1 + cos(theta)) / 4`, theta the largest angle between outward normals: 0.983 for a
+/// regular tetrahedron, 0.832 for one of the lattice, positive for every element with a volume, 0 for others.
 ///
 /// Departs: the text has no 1, so that its measure is negative for thin elements and shares of it mean nothing.
 #[inline]

@@ -1,11 +1,12 @@
 //! Red-green refinement of the lattice. (Bridson 2003, 5.3)
 //!
-//! Red: one tetrahedron becomes eight of the same shape and half the size. Green: what is left between levels is closed by
-//! splitting one edge, two opposite edges, or the three edges of a face. An edge is split where its midpoint is in a set of
-//! nodes, since a midpoint belongs to one edge only; green elements are not kept but made at the end, so none is refined.
+//! Red: one tetrahedron becomes eight of the same shape and half the size. Green: what is left between levels is
+//! closed by splitting one edge, two opposite edges, or the three edges of a face. An edge is split where its
+//! midpoint is in a set of nodes, since a midpoint belongs to one edge only; green elements are not kept but made at
+//! the end, so none is refined.
 //!
-//! Guarantees: after [`Forest::close`] the elements conform (tests count the faces of random refinements) and their volumes
-//! in integers sum to those of the roots; green aspect is at most sqrt 10.
+//! Guarantees: after [`Forest::close`] the elements conform (tests count the faces of random refinements) and their
+//! volumes in integers sum to those of the roots; green aspect is at most sqrt 10.
 
 use super::lattice::{NodeKey, RedTet, midpoint, oriented};
 use super::{EDGES, OUTWARD_FACES};
@@ -134,7 +135,8 @@ impl Forest {
         (0..6).fold(0, |mask, edge| mask | u8::from(self.split.contains(&middles[edge])) << edge)
     }
 
-    /// Whether an edge of a child on the border of a tetrahedron is split: half an edge, or a side of a face's middle triangle.
+    /// Whether an edge of a child on the border of a tetrahedron is split: half an edge, or a side of a face's middle
+    /// triangle.
     fn is_split_below(&self, tet: &RedTet, middles: &[NodeKey; 6], mask: u8) -> bool {
         if self.split_levels <= usize::from(tet.level) + 1 {
             return false;
@@ -196,7 +198,8 @@ impl Forest {
     }
 }
 
-/// The eight children of a lattice tetrahedron: its corners, and four around the line between its long edges' midpoints.
+/// The eight children of a lattice tetrahedron: its corners, and four around the line between its long edges'
+/// midpoints.
 pub fn red_children(tet: &RedTet) -> [RedTet; 8] {
     let [a, b, c, d] = tet.nodes;
     let [ab, ac, ad, bc, bd, cd] = EDGES.map(|[i, j]| midpoint(tet.nodes[i], tet.nodes[j]));
@@ -307,7 +310,8 @@ mod tests {
         faces.iter().filter(|(_, count)| **count == 1).map(|(nodes, _)| area(nodes)).sum()
     }
 
-    /// A T-junction would leave faces alone that overlap others: the area of lone faces would exceed that of the border.
+    /// A T-junction would leave faces alone that overlap others: the area of lone faces would exceed that of the
+    /// border.
     fn assert_conforming(forest: &Forest, volume: i64, border: f64) {
         let elements = forest.elements();
         for element in &elements {

@@ -1,14 +1,15 @@
 //! Compression of the border to the zero of the level set, and pattern search that keeps triangles good.
 //! (Bridson 2003, 5.5, on a surface as 5.7 asks)
 //!
-//! A sweep moves border nodes along the mean normal of the border in the surface, a third of `-psi` and later all of it,
-//! then improves nodes one at a time: five directions in the surface for inner nodes, the two along the border for border
-//! nodes. Sweeps go from the border inward and back in turn. Nodes whose triangles are good against the worst are left.
+//! A sweep moves border nodes along the mean normal of the border in the surface, a third of `-psi` and later all of
+//! it, then improves nodes one at a time: five directions in the surface for inner nodes, the two along the border
+//! for border nodes. Sweeps go from the border inward and back in turn. Nodes whose triangles are good against the
+//! worst are left.
 //!
 //! Guarantees: no triangle turns over that faced the right way; a move keeps at least a fifth of the quality around it.
 //! Does not: force a node that would turn a triangle over; it lags, and the report counts it.
-//! Departs: full moves are Newton steps, since surfaces meet the level set at any angle; after the last sweep border nodes
-//! settle on their own; edges between bad flat pairs of triangles are swapped ([`super::flips`]).
+//! Departs: full moves are Newton steps, since surfaces meet the level set at any angle; after the last sweep border
+//! nodes settle on their own; edges between bad flat pairs of triangles are swapped ([`super::flips`]).
 
 use super::envelope::Patch;
 use super::flips;
@@ -287,8 +288,8 @@ impl<'a> Work<'a> {
         false
     }
 
-    /// The way to the zero: along the border's normal by `-psi / 3`, or by Newton's step along it; where it runs along the
-    /// level set, down the slope.
+    /// The way to the zero: along the border's normal by `-psi / 3`, or by Newton's step along it; where it runs
+    /// along the level set, down the slope.
     fn step_to_zero(&self, node: usize, value: f64, gradient: DVec3, pace: Pace) -> Option<DVec3> {
         let normal = self.surface.normal(self.feet[node].triangle);
         let slope = gradient - normal * normal.dot(gradient);

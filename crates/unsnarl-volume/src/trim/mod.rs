@@ -1,17 +1,19 @@
 //! Trimmed surfaces: the part of a triangle mesh where a second level set is negative, with good triangles and a border
 //! on its zero.
 //!
-//! The scheme of tetrahedral meshes one dimension down (Bridson 2003, 5.7 with 5.4 and 5.5): nodes that lie inside with at
-//! least a quarter of all their edges are enveloped, their triangles are kept ([`envelope`]), and the border of what is
-//! kept is compressed to the zero of the level set while a pattern search keeps triangles good ([`compress`]). Nodes stay
-//! on the input surface: every move ends in a walk to the closest point of it ([`surface`]).
+//! The scheme of tetrahedral meshes one dimension down (Bridson 2003, 5.7 with 5.4 and 5.5): nodes that lie inside
+//! with at least a quarter of all their edges are enveloped, their triangles are kept ([`envelope`]), and the border
+//! of what is kept is compressed to the zero of the level set while a pattern search keeps triangles good
+//! ([`compress`]). Nodes stay on the input surface: every move ends in a walk to the closest point of it
+//! ([`surface`]).
 //!
 //! Guarantees: where the input is a manifold the new border is a set of simple curves, no inner edge joins two of its
-//! nodes and no triangle has three; every node is a point of the input surface; nodes more than a few rings from the new
-//! border keep their bits; the same bits from run to run.
+//! nodes and no triangle has three; every node is a point of the input surface; nodes more than a few rings from the
+//! new border keep their bits; the same bits from run to run.
 //! Does not: represent features of the level set smaller than an edge: the input's edges decide what is seen.
-//! Departs: crossings on edges are found by bisection, since a narrow band does not hold distances as long as an edge;
-//! moves are halved until triangles keep their side; an old border (of an open input) stays, and the new one ends on it.
+//! Departs: crossings on edges are found by bisection, since a narrow band does not hold distances as long as an
+//! edge; moves are halved until triangles keep their side; an old border (of an open input) stays, and the new one
+//! ends on it.
 
 mod compress;
 mod envelope;

@@ -1,8 +1,8 @@
 //! The input surface as a place for nodes to stay on.
 //!
-//! A node remembers the triangle it lies on. The closest point to a target is looked for from there, over triangles with
-//! a common vertex, as long as it comes closer: a node never jumps to another sheet that happens to lie near. Nodes of an
-//! old border walk along it in the same way.
+//! A node remembers the triangle it lies on. The closest point to a target is looked for from there, over triangles
+//! with a common vertex, as long as it comes closer: a node never jumps to another sheet that happens to lie near.
+//! Nodes of an old border walk along it in the same way.
 //!
 //! Guarantees: the answer is a point of the surface (or of the border). Does not: promise the globally closest one.
 

@@ -64,8 +64,8 @@ impl Workspace {
         (self.tree.get_or_insert_with(|| triangle_tree(topology, positions)), &mut self.habit, &mut self.last)
     }
 
-    /// The pairs of triangles that cross at these positions and count, looked for only where something has moved since the
-    /// last analysis or search of this kind.
+    /// The pairs of triangles that cross at these positions and count, looked for only where something has moved
+    /// since the last analysis or search of this kind.
     pub(crate) fn crossing_pairs_again(&mut self, assembly: &Assembly, positions: &[DVec3]) -> Vec<CrossingPair> {
         let (tree, habit, last) = self.fit(assembly.topology(), positions);
         let counts = |a, b| assembly.counts(a, b);

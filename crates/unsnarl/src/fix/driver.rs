@@ -1,7 +1,8 @@
-//! `fix` as an algorithm: look, take the first measure of the table that applies, keep what it gives if the score says so.
+//! `fix` as an algorithm: look, take the first measure of the table that applies, keep what it gives if the score
+//! says so.
 //!
-//! Guarantees: positions are adopted in one place, and only if they are better by [`super::score`]; so the result is never worse
-//! than the input, whatever was tried, whenever it was stopped. Clean input comes back as it is.
+//! Guarantees: positions are adopted in one place, and only if they are better by [`super::score`]; so the result is
+//! never worse than the input, whatever was tried, whenever it was stopped. Clean input comes back as it is.
 
 use super::look::Look;
 use super::measure::{Measure, MeasureName, Reason, TABLE};

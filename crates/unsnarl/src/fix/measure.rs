@@ -7,8 +7,8 @@
 //! | previous methods | all else has failed | whatever regions and contours alone can do | stretch cloth on its way |
 //! | laying out | what keeps the pose has failed | as steps | lose the pose of pieces |
 //!
-//! The driver takes the first of the table that applies. A measure works on a copy; the driver alone adopts what it gives,
-//! and only if the one score says that it is better.
+//! The driver takes the first of the table that applies. A measure works on a copy; the driver alone adopts what it
+//! gives, and only if the one score says that it is better.
 
 use super::Patient;
 use super::look::Look;

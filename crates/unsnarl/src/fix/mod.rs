@@ -192,8 +192,8 @@ pub type Stop = Arc<dyn Fn() -> bool + Send + Sync>;
 
 /// Untangles. `observe` sees every step and may stop it.
 ///
-/// Measures are taken from the table in [`measure`] until nothing crosses or none is left; the result is the best state by
-/// [`Score`].
+/// Measures are taken from the table in [`measure`] until nothing crosses or none is left; the result is the best
+/// state by [`Score`].
 pub fn untangle(patient: Patient, settings: &FixSettings, observe: &mut dyn FnMut(&Progress) -> Continue) -> Outcome {
     untangle_unless(patient, settings, Arc::new(|| false), observe)
 }

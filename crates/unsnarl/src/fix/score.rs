@@ -7,8 +7,8 @@
 //! | 3 | strain beyond what cloth may bear, in hundredths | less |
 //! | 4 | mean displacement from the input | less |
 //!
-//! Strain is the larger of how far triangles are stretched and edges compressed, but for one in a hundred. Cloth may bear
-//! 1.1, or what the input had if that was more and no worse than a worn garment.
+//! Strain is the larger of how far triangles are stretched and edges compressed, but for one in a hundred. Cloth may
+//! bear 1.1, or what the input had if that was more and no worse than a worn garment.
 
 use super::report::Spread;
 use crate::model::Model;

@@ -1,13 +1,13 @@
 //! Frames as they are shown: cloth is taken out of bodies without losing its wrinkles. The state does not change.
 //!
 //! Near a body with an inside, the distances of vertices are mapped by a rising function from what they are, inside
-//! included, to a band outside: deep stays nearer than shallow. Then cloth is moved there as if in a step, so that collision impulses keep it
-//! from crossing itself, and it is looked at; where triangles still cut a body the band is moved outward and cloth moved
-//! on. (Bridson 2003, 3.1 and 3.2)
+//! included, to a band outside: deep stays nearer than shallow. Then cloth is moved there as if in a step, so that
+//! collision impulses keep it from crossing itself, and it is looked at; where triangles still cut a body the band is
+//! moved outward and cloth moved on. (Bridson 2003, 3.1 and 3.2)
 //!
-//! Guarantees: a frame in which no cloth meets a body is left as it is. The order of depths is kept wherever cloth reaches its goal. What
-//! is shown meets bodies in fewer triangles than the state, and itself in no more. Pins and what bodies pinch stay where they are: between two
-//! surfaces there is no outside.
+//! Guarantees: a frame in which no cloth meets a body is left as it is. The order of depths is kept wherever cloth
+//! reaches its goal. What is shown meets bodies in fewer triangles than the state, and itself in no more. Pins and
+//! what bodies pinch stay where they are: between two surfaces there is no outside.
 //! Does not: reach vertices deeper than a few edges (a tangle, for the untangler), or bodies without an inside.
 //! Departs: one band per body and frame; the thesis does not say how its map is made.
 
@@ -239,7 +239,8 @@ mod tests {
             let all = points.iter().map(|point| point.length());
             all.clone().fold(f64::MIN, f64::max) - all.fold(f64::MAX, f64::min)
         };
-        // Pushed to the surface, wrinkles would be gone where they were inside; here at least half of their height is left.
+        // Pushed to the surface, wrinkles would be gone where they were inside; here at least half of their height is
+        // left.
         assert!(heights(&shown.positions) >= 0.499 * heights(&state.positions));
     }
 

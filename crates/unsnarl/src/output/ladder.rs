@@ -37,7 +37,8 @@ pub(super) struct Rung {
 }
 
 impl Ladder {
-    /// Splits the cloth of an assembly, whose parts come before all bodies. Creases are edges of cloth, by their vertices.
+    /// Splits the cloth of an assembly, whose parts come before all bodies. Creases are edges of cloth, by their
+    /// vertices.
     pub fn build(assembly: Assembly, creases: &[[VertexId; 2]], levels: u32) -> Result<Self, LadderError> {
         check_size(assembly.topology().triangle_count(), levels)?;
         let mut ladder = Self { rungs: vec![Rung::new(assembly, creases.to_vec())], splits: Vec::new() };

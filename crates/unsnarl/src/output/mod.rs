@@ -1,4 +1,5 @@
-//! Stage 7: what is shown. Frames are taken out of bodies ([`final_frame`]) and refined ([`refine`]) without touching the state.
+//! Stage 7: what is shown. Frames are taken out of bodies ([`final_frame`]) and refined ([`refine`]) without touching
+//! the state.
 
 pub mod attributes;
 pub mod final_frame;

@@ -1,15 +1,16 @@
 //! Collision-aware subdivision: from a clean coarse mesh a fine smooth one that is clean too.
 //!
-//! Every level splits each triangle into four, takes the midpoints as start and the smooth positions as targets, and moves
-//! vertices there as far as nothing collides ([`super::stop`]); bodies take part as they are. The separation is halved at every level.
-//! (Bridson 2003, 3.2)
+//! Every level splits each triangle into four, takes the midpoints as start and the smooth positions as targets, and
+//! moves vertices there as far as nothing collides ([`super::stop`]); bodies take part as they are. The separation is
+//! halved at every level. (Bridson 2003, 3.2)
 //!
-//! Guarantees: where nothing is near, positions are those of plain subdivision, bit for bit. A coarse mesh that is not clean is refused, or
-//! the pairs that meet are left out and counted. The same bits on any number of threads.
-//! Does not: promise a clean result by itself: midpoints are rounded. Certify the numbers that are written with [`crate::analysis::verdict`].
-//! Departs: bodies are part of the detection, which the text does not say: smoothing shrinks cloth into what it lies on. The test that
-//! skips detection where displacements are smaller than all gaps is left out: neighbours on a fine mesh are that near, and
-//! detection costs no more than finding the smallest gap.
+//! Guarantees: where nothing is near, positions are those of plain subdivision, bit for bit. A coarse mesh that is
+//! not clean is refused, or the pairs that meet are left out and counted. The same bits on any number of threads.
+//! Does not: promise a clean result by itself: midpoints are rounded. Certify the numbers that are written with
+//! [`crate::analysis::verdict`].
+//! Departs: bodies are part of the detection, which the text does not say: smoothing shrinks cloth into what it lies
+//! on. The test that skips detection where displacements are smaller than all gaps is left out: neighbours on a fine
+//! mesh are that near, and detection costs no more than finding the smallest gap.
 
 use super::ladder::Ladder;
 use super::stop::stop_before_contact;
@@ -44,8 +45,8 @@ pub enum StartPairs {
 pub struct RefineSettings {
     /// The masks, and whether old vertices move.
     pub smoothing: Smoothing,
-    /// Distance that no pair goes below at the first level, metres; half of it at the next, and so on. Pairs that start nearer than twice the
-    /// distance keep half of theirs.
+    /// Distance that no pair goes below at the first level, metres; half of it at the next, and so on. Pairs that
+    /// start nearer than twice the distance keep half of theirs.
     pub separation: f64,
     /// Whether anything stops vertices.
     pub collisions: Collisions,

@@ -1,8 +1,8 @@
 //! A crumpled sheet: dense crossings of cloth that has its size.
 //!
-//! Random waves in all three directions, whose lengths are counted in cells so that fine sheets are as densely crumpled as
-//! coarse ones, squeeze a sheet into a quarter of its width. Then it slides back to its size, with nothing that keeps it from
-//! crossing itself. About one pair of triangles crosses per vertex.
+//! Random waves in all three directions, whose lengths are counted in cells so that fine sheets are as densely
+//! crumpled as coarse ones, squeeze a sheet into a quarter of its width. Then it slides back to its size, with
+//! nothing that keeps it from crossing itself. About one pair of triangles crosses per vertex.
 
 use super::random::Random;
 use super::{Case, Family, Recipe, Sample, Sheet};

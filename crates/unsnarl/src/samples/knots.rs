@@ -1,9 +1,9 @@
 //! Closed tubes that run through themselves and each other: knots, woven rings, and bodies as cloth.
 //!
-//! A tube follows a closed curve. Its radius is chosen so that strands overlap by a share of its diameter where they are
-//! nearest: `2 r (1 - overlap)` is the least distance of two strands. Curves are long enough for the thickest tube: their
-//! length over the diameter exceeds the ropelength of the ideal knot (trefoil 16.4, figure eight 21.0, (2,5) 23.5,
-//! (3,4) 30.5, (2,7) 30.7), so an embedding with that radius exists.
+//! A tube follows a closed curve. Its radius is chosen so that strands overlap by a share of its diameter where they
+//! are nearest: `2 r (1 - overlap)` is the least distance of two strands. Curves are long enough for the thickest
+//! tube: their length over the diameter exceeds the ropelength of the ideal knot (trefoil 16.4, figure eight 21.0,
+//! (2,5) 23.5, (3,4) 30.5, (2,7) 30.7), so an embedding with that radius exists.
 //!
 //! Guarantees: closed and oriented; the rest shape is the shape itself. Panels are tubes cut open and rolled out.
 
@@ -51,7 +51,8 @@ pub(super) const CASES: &[Case] = knots! {
 
 /// A closed curve over one turn of its parameter.
 enum Curve {
-    /// On a torus: so often around its axis, so often around its tube, whose radius is a share of half the torus' radius.
+    /// On a torus: so often around its axis, so often around its tube, whose radius is a share of half the torus'
+    /// radius.
     Torus { turns: u32, windings: u32, depth: f64 },
     /// The figure-eight knot, with its height as a share of half its radius.
     FigureEight { height: f64 },
@@ -188,7 +189,8 @@ fn stations(line: &[DVec3], length: f64, count: usize) -> Vec<DVec3> {
     stations
 }
 
-/// Two directions across the line at each station, carried along without turning, and turned back evenly so that they close.
+/// Two directions across the line at each station, carried along without turning, and turned back evenly so that they
+/// close.
 fn closed_frames(stations: &[DVec3]) -> Vec<[DVec3; 2]> {
     let count = stations.len();
     let tangent = |at: usize| {

@@ -75,7 +75,8 @@ impl ContourLinks {
         (root, is_swapped)
     }
 
-    /// For each crossing, in order, the mean direction of its contour: as a motion of its edge against its triangle, as `own` are.
+    /// For each crossing, in order, the mean direction of its contour: as a motion of its edge against its triangle,
+    /// as `own` are.
     pub fn common_directions(mut self, own: &[DVec3]) -> Vec<DVec3> {
         let ends = std::mem::take(&mut self.ends);
         let mut sums = vec![(DVec3::ZERO, 0.0); self.parents.len()];

@@ -1,12 +1,13 @@
 //! Contours and overlaps made smaller inside an elastic solve, until nothing crosses.
 //!
-//! In each round every edge that passes through a triangle is pushed against it along the direction in which the contour
-//! shortens fastest, `G = R - 2 (E . R) / (E . N) N` (see [`super::contour_gradient`]), by a share of the local edge
-//! length: partly its own direction, partly the one that its whole contour agrees on. Closed surfaces have an inside, so their vertices are also pushed out of what they overlap
-//! ([`super::overlap`]): that has a direction where contours are straight and their length says nothing. What the pushes
-//! ask for is the constraint of [`Sliding`]: strain is bounded in every round, and surroundings are carried along, so that
-//! strands and layers move as wholes. Nothing blocks a contour on its way: there is no contact here.
-//! (Volino and Magnenat-Thalmann 2006, as cited by Cha 2022, 2.1)
+//! In each round every edge that passes through a triangle is pushed against it along the direction in which the
+//! contour shortens fastest, `G = R - 2 (E . R) / (E . N) N` (see [`super::contour_gradient`]), by a share of the
+//! local edge length: partly its own direction, partly the one that its whole contour agrees on. Closed surfaces have
+//! an inside, so their vertices are also pushed out of what they overlap ([`super::overlap`]): that has a direction
+//! where contours are straight and their length says nothing. What the pushes ask for is the constraint of
+//! [`Sliding`]: strain is bounded in every round, and surroundings are carried along, so that strands and layers move
+//! as wholes. Nothing blocks a contour on its way: there is no contact here. (Volino and Magnenat-Thalmann 2006, as
+//! cited by Cha 2022, 2.1)
 //!
 //! Guarantees: only free vertices move; the result crosses in no more pairs than the start; the same bits on any number
 //! of threads.
@@ -176,7 +177,8 @@ impl ContourMinimisation<'_> {
         halves.chunk_by(|a, b| a.0 == b.0).map(join).collect()
     }
 
-    /// The crossings at the ends of the segment in which two triangles meet, with the unit vectors from each to the other end.
+    /// The crossings at the ends of the segment in which two triangles meet, with the unit vectors from each to the
+    /// other end.
     fn ends_of_segment(
         &self,
         (first, second, crossings): &CrossingPair,

@@ -1,13 +1,13 @@
 //! Closed surfaces that pass through themselves or each other: how often space is covered beside each vertex.
 //!
-//! A closed oriented surface gives every point of space a winding number `w`: 1 inside, 0 outside, 2 where it overlaps, -1 where
-//! it is inside out. The volume that is wrong is `E = integral of (w^2 - w) / 2`. A piece of surface with `k` on its outer side
-//! (and `k + 1` on its inner side) changes `E` by `k` per volume when it moves outward, so it is pushed by `-k` along
-//! its normal. Unlike the length of contours this has a direction along straight contours too, as between two
-//! strands that overlap all along.
+//! A closed oriented surface gives every point of space a winding number `w`: 1 inside, 0 outside, 2 where it
+//! overlaps, -1 where it is inside out. The volume that is wrong is `E = integral of (w^2 - w) / 2`. A piece of
+//! surface with `k` on its outer side (and `k + 1` on its inner side) changes `E` by `k` per volume when it moves
+//! outward, so it is pushed by `-k` along its normal. Unlike the length of contours this has a direction along
+//! straight contours too, as between two strands that overlap all along.
 //!
-//! `k` is carried from vertex to vertex: along an edge it grows by one where the edge enters through a triangle and falls
-//! by one where it leaves. It starts at the outermost vertex of each component.
+//! `k` is carried from vertex to vertex: along an edge it grows by one where the edge enters through a triangle and
+//! falls by one where it leaves. It starts at the outermost vertex of each component.
 //!
 //! Guarantees: enters and leaves are decided exactly, in symbolic general position.
 //! Does not: speak of components with a border, without an orientation, or with non-manifold edges.
@@ -66,7 +66,8 @@ impl ClosedComponents {
 
 /// How often space is covered on the outer side of every vertex by closed components; 0 for vertices of others.
 ///
-/// `crossings` are all edges that pass through triangles, each once, sorted by edge; `loop_vertices` are where contours end.
+/// `crossings` are all edges that pass through triangles, each once, sorted by edge; `loop_vertices` are where
+/// contours end.
 pub fn coverings(
     topology: &Topology,
     positions: &[DVec3],

@@ -1,9 +1,10 @@
 //! From rows to samples: what each of them runs, checked before anything is run.
 //!
-//! The keys of a row are the long flags of its command, as the command line itself defines them: a flag that a command gains is a key at once, and
-//! values are judged by the same parser.
+//! The keys of a row are the long flags of its command, as the command line itself defines them: a flag that a
+//! command gains is a key at once, and values are judged by the same parser.
 //!
-//! Guarantees: names are unique and safe as names of folders; inputs and bodies are there; every mistake is one line with file, line and key.
+//! Guarantees: names are unique and safe as names of folders; inputs and bodies are there; every mistake is one line
+//! with file, line and key.
 
 use super::rows::{Row, cell_value};
 use clap::builder::ValueParser;

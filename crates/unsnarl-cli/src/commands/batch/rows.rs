@@ -1,7 +1,7 @@
 //! From JOBS to rows: the files of a folder, the matches of a pattern, the lines of a manifest.
 //!
-//! Guarantees: rows in a fixed order (manifests: as written; files: by path); every mistake is one line with file, line and key, and all of them
-//! are told at once.
+//! Guarantees: rows in a fixed order (manifests: as written; files: by path); every mistake is one line with file,
+//! line and key, and all of them are told at once.
 
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};

@@ -1,8 +1,9 @@
 //! Runs samples, several at once, each in a process of its own, within its limits.
 //!
-//! Guarantees: a sample that crashes, takes too long or too much memory is recorded with its reason and changes nothing for the others; when the run is
-//! interrupted, children are ended and their folders removed.
-//! Departs: memory is what the system says is resident, looked at every 20 ms: a child may be a little over its limit for as long.
+//! Guarantees: a sample that crashes, takes too long or too much memory is recorded with its reason and changes
+//! nothing for the others; when the run is interrupted, children are ended and their folders removed.
+//! Departs: memory is what the system says is resident, looked at every 20 ms: a child may be a little over its limit
+//! for as long.
 
 use super::child;
 use super::plan::{COMMAND_REPORT, Sample};

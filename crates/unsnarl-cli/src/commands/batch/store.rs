@@ -1,10 +1,12 @@
 //! The folder of a batch: which samples are committed, and how one comes to be.
 //!
-//! `DIR/NAME` is a finished sample with its row in `sample.json`. Work goes on in `DIR/.NAME.RUN.tmp`, where RUN is the runner's own name; the runner holds a lock on
-//! `DIR/.run-RUN.lock` as long as it lives. `DIR/report.jsonl` has one row for every finished sample.
+//! `DIR/NAME` is a finished sample with its row in `sample.json`. Work goes on in `DIR/.NAME.RUN.tmp`, where RUN is
+//! the runner's own name; the runner holds a lock on `DIR/.run-RUN.lock` as long as it lives. `DIR/report.jsonl` has
+//! one row for every finished sample.
 //!
-//! Guarantees: a folder without a dot is a whole sample; of two runners with the same sample one commits; what dead runners left is removed, what living ones
-//! work on is not; after the last runner has ended, the report has every sample once, in the order of the jobs.
+//! Guarantees: a folder without a dot is a whole sample; of two runners with the same sample one commits; what dead
+//! runners left is removed, what living ones work on is not; after the last runner has ended, the report has every
+//! sample once, in the order of the jobs.
 //! Departs: where the file system has no locks, what is left of dead runners stays.
 
 use super::plan::Sample;

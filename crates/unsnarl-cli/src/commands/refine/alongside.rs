@@ -1,7 +1,7 @@
 //! Refined frames beside simulated ones, as `unsnarl sim` writes them: `[output] refine = N` in a scene.
 //!
-//! They are a cache of their own in the folder `refined` of the simulation's. Frames that are not clean are refined too, and
-//! named in a warning: a simulation goes on.
+//! They are a cache of their own in the folder `refined` of the simulation's. Frames that are not clean are refined
+//! too, and named in a warning: a simulation goes on.
 
 use super::frames::{Coarse, FrameFailure, FrameRefiner};
 use crate::session::Failure;
@@ -22,7 +22,8 @@ pub struct Alongside {
 }
 
 impl Alongside {
-    /// Opens it where the scene asks for it. Frames up to `last` that are missing are refined from the cache; later ones are removed.
+    /// Opens it where the scene asks for it. Frames up to `last` that are missing are refined from the cache; later
+    /// ones are removed.
     pub fn open(scene: &Scene, cache: &Cache, folder: &Path, last: u32) -> Result<Option<Self>, Failure> {
         if scene.refine == 0 {
             return Ok(None);

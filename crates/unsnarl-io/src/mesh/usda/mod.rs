@@ -1,4 +1,5 @@
-//! USD files, read and written by hand: text (`.usda`), binary (`.usdc`), packages (`.usdz`), and `.usd`, which may be any of them.
+//! USD files, read and written by hand: text (`.usda`), binary (`.usdc`), packages (`.usdz`), and `.usd`, which may
+//! be any of them.
 //!
 //! Read: `Mesh` prims with `points`, `faceVertexCounts`, `faceVertexIndices`, `orientation`, `primvars:st` (per vertex
 //! or per corner, indexed or not), `GeomSubset` children and material bindings as labels, transforms of all parents,

@@ -2,9 +2,10 @@
 //!
 //! Boundary nodes move along the normal of the mesh, never of the field, so that jags are smoothed and not folded.
 //!
-//! Guarantees: no element is ever inverted, after every sweep the mesh is valid; the same bits on any number of threads,
-//! since nodes that move at the same time share no element.
-//! Departs: the text has no guard; here a move is halved until its elements keep their sign and a part of their quality.
+//! Guarantees: no element is ever inverted, after every sweep the mesh is valid; the same bits on any number of
+//! threads, since nodes that move at the same time share no element.
+//! Departs: the text has no guard; here a move is halved until its elements keep their sign and a part of their
+//! quality.
 
 pub mod finite_elements;
 mod optimise;

@@ -1,11 +1,11 @@
 //! Compression by direct optimisation of the elements. (Bridson 2003, 5.5)
 //!
-//! Five sweeps move boundary nodes a third of their distance along the normal of the mesh, later ones all of it; in every
-//! sweep the nodes with elements that are bad for this mesh are improved by pattern search, from the boundary inward and
-//! back in turn.
+//! Five sweeps move boundary nodes a third of their distance along the normal of the mesh, later ones all of it; in
+//! every sweep the nodes with elements that are bad for this mesh are improved by pattern search, from the boundary
+//! inward and back in turn.
 //!
-//! Departs: moves along the normal are guarded; a last part, which the text lacks, improves the worst elements only, with
-//! boundary nodes kept on the surface while they are tried.
+//! Departs: moves along the normal are guarded; a last part, which the text lacks, improves the worst elements only,
+//! with boundary nodes kept on the surface while they are tried.
 
 use super::pattern_search::Neighbourhood;
 use super::{CompressReport, Observer, Sweep, Workpiece, mean_normal};

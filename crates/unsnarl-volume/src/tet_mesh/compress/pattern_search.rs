@@ -1,7 +1,8 @@
 //! Pattern search for one node: the place with the best worst element. (Bridson 2003, 5.5, table 5.1)
 //!
-//! Quality of a node = the least quality of its elements, plus on the boundary the least of its triangles. Directions are
-//! tried in a fixed order and the first gain is taken; a round without gain halves the step; after four the node is left.
+//! Quality of a node = the least quality of its elements, plus on the boundary the least of its triangles. Directions
+//! are tried in a fixed order and the first gain is taken; a round without gain halves the step; after four the node
+//! is left.
 
 use super::mean_normal;
 use crate::tet_mesh::quality::triangle_quality;

@@ -1,11 +1,11 @@
 //! What the two physical compressions share: a damped relaxation whose boundary is pushed to the surface.
 //!
-//! Every step adds up the forces of the elements, divides by the stiffness at each node (mass scaled to one step length),
-//! and keeps a part of the last step. Boundary nodes follow the forces in tangential directions only and get a share of
-//! `-phi` along the normal of the mesh. (Bridson 2003, 5.5)
+//! Every step adds up the forces of the elements, divides by the stiffness at each node (mass scaled to one step
+//! length), and keeps a part of the last step. Boundary nodes follow the forces in tangential directions only and get
+//! a share of `-phi` along the normal of the mesh. (Bridson 2003, 5.5)
 //!
-//! Guarantees: steps that would invert an element or take most of its quality are halved at its nodes until none does; the
-//! same bits on any number of threads, since every node adds up its own elements in order.
+//! Guarantees: steps that would invert an element or take most of its quality are halved at its nodes until none
+//! does; the same bits on any number of threads, since every node adds up its own elements in order.
 
 use super::{CompressReport, Observer, Sweep, Workpiece, mean_normal};
 use crate::tet_mesh::quality::tet_quality;
@@ -121,8 +121,8 @@ fn guarded(piece: &Workpiece<'_>, mut moves: Vec<DVec3>, report: &mut CompressRe
     vec![DVec3::ZERO; moves.len()]
 }
 
-/// The forces of springs along the four altitudes: `weight(ratio)` times the outward direction, by the ratio of length to
-/// rest length; positive pushes the corner away from its face.
+/// The forces of springs along the four altitudes: `weight(ratio)` times the outward direction, by the ratio of
+/// length to rest length; positive pushes the corner away from its face.
 pub fn altitude_forces(corners: [DVec3; 4], rest: [f64; 4], weight: impl Fn(f64) -> f64, forces: &mut [DVec3; 4]) {
     for (corner, face) in crate::tet_mesh::OUTWARD_FACES.into_iter().enumerate() {
         let [a, b, c] = face.map(|at| corners[at]);

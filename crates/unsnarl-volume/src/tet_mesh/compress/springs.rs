@@ -1,7 +1,7 @@
 //! Compression by masses and springs: along edges and along altitudes. (Bridson 2003, 5.5)
 //!
-//! Rest lengths are those of the candidate. Altitude springs act between a corner and its face and resist collapse, which
-//! springs along edges alone do not.
+//! Rest lengths are those of the candidate. Altitude springs act between a corner and its face and resist collapse,
+//! which springs along edges alone do not.
 
 use super::physics::{Law, Pull, altitude_forces, altitudes, relax};
 use super::{CompressReport, Observer, Workpiece};

@@ -114,8 +114,8 @@ fn the_certified_gap_of_ten_thousand_meshes_is_never_above_the_exact_one_and_har
         let reach = 1.01 * findings.certified + 1e-200;
         let points = |pair: ElementPair| pair.vertices(assembly.topology()).map(|at| mesh.positions[at.index()]);
         let nearly = |pair: &ElementPair| near_pair(&assembly, &mesh.positions, *pair, reach);
-        // Rational arithmetic for those that may be the nearest; that the others are farther is what the bounds prove, and
-        // what they are held to where they are not.
+        // Rational arithmetic for those that may be the nearest; that the others are farther is what the bounds
+        // prove, and what they are held to where they are not.
         let pairs = all_pairs(&assembly);
         let checked: Vec<ElementPair> = if case.is_multiple_of(50) {
             pairs

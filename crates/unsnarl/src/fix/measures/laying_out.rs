@@ -1,4 +1,5 @@
-//! The last measure: steps that may lay pieces flat or make them anew, where everything that keeps their pose has failed.
+//! The last measure: steps that may lay pieces flat or make them anew, where everything that keeps their pose has
+//! failed.
 
 use super::steps;
 use crate::fix::Patient;

@@ -1,4 +1,5 @@
-//! Untangling step by step as a measure ([`crate::fix::stepwise`]): from the input, or from where another measure has put cloth.
+//! Untangling step by step as a measure ([`crate::fix::stepwise`]): from the input, or from where another measure has
+//! put cloth.
 
 use crate::fix::look::Look;
 use crate::fix::measure::{Candidate, Measure, MeasureName, Reason};

@@ -1,8 +1,8 @@
 //! What the convergence theorem of edge shortening assumes, and in how many steps it did not hold.
 //!
-//! Where no contour is a BLI, every pulled edge can shorten, some fan can be pulled, and less than half of a sheet is red,
-//! the source proves that red vertices never become more and that every pull ends. (Cha 2022, 4.4) For what that takes, and which
-//! vertices are red here, see [`crate::untangle::mainland`].
+//! Where no contour is a BLI, every pulled edge can shorten, some fan can be pulled, and less than half of a sheet is
+//! red, the source proves that red vertices never become more and that every pull ends. (Cha 2022, 4.4) For what that
+//! takes, and which vertices are red here, see [`crate::untangle::mainland`].
 
 use crate::analysis::{ContourKind, Tangle};
 use crate::untangle::esef::EsefReport;
@@ -46,7 +46,8 @@ impl std::ops::AddAssign for Assumptions {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Account {
     pub counts: Assumptions,
-    /// How many vertices were red at the start of the last step, if it had no BLI and nothing but the step has moved cloth since.
+    /// How many vertices were red at the start of the last step, if it had no BLI and nothing but the step has moved
+    /// cloth since.
     last_red: Option<usize>,
 }
 

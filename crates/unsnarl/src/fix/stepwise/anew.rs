@@ -1,8 +1,9 @@
-//! Measures that take whole pieces of cloth away from where they tangle, to come home with contact on: pieces are parted,
-//! laid flat as they are at rest, or made anew from their rest mesh or rest shapes.
+//! Measures that take whole pieces of cloth away from where they tangle, to come home with contact on: pieces are
+//! parted, laid flat as they are at rest, or made anew from their rest mesh or rest shapes.
 //!
-//! They are for what no local method undoes: pieces that stand through each other, cloth that was smoothed and did not grow
-//! back to its size. Of all clean states since cloth came home the least strained one counts where the last is strained.
+//! They are for what no local method undoes: pieces that stand through each other, cloth that was smoothed and did
+//! not grow back to its size. Of all clean states since cloth came home the least strained one counts where the last
+//! is strained.
 
 use super::report::Spread;
 use super::{FixMethod, Untangling};
@@ -41,8 +42,8 @@ impl Untangling {
         crossing.iter().flatten().any(is_large) && self.part(tangle)
     }
 
-    /// Moves pieces that cross each other apart as they are, to come home once everything is clean; `false` if none do, if
-    /// there is no way, or if it has been done.
+    /// Moves pieces that cross each other apart as they are, to come home once everything is clean; `false` if none
+    /// do, if there is no way, or if it has been done.
     pub(super) fn part(&mut self, tangle: &Tangle) -> bool {
         const GAP: f64 = 0.5;
         if self.is_parted {
@@ -62,8 +63,8 @@ impl Untangling {
         true
     }
 
-    /// Lays pieces out that came out clean but strained, once; `false` if there are none that can be, or if their folds were
-    /// put right.
+    /// Lays pieces out that came out clean but strained, once; `false` if there are none that can be, or if their
+    /// folds were put right.
     pub(super) fn lay_out_strained(&mut self) -> bool {
         if self.settings.method != FixMethod::Auto
             || self.is_laid_out
@@ -85,7 +86,8 @@ impl Untangling {
         self.lay_out(&pieces)
     }
 
-    /// Lays pieces out that have no shape to keep and still cross something, each once; `false` if there are none that can be.
+    /// Lays pieces out that have no shape to keep and still cross something, each once; `false` if there are none
+    /// that can be.
     pub(super) fn lay_out_shapeless(&mut self, tangle: &Tangle) -> bool {
         let mut components = self.red_components(tangle);
         components.retain(|&component| self.is_shapeless(component));
@@ -100,8 +102,8 @@ impl Untangling {
         self.settings.method == FixMethod::Auto && self.lay_out(&pieces)
     }
 
-    /// Lays pieces flat where that is possible and makes others anew; `false` where that is possible for none, or has been tried. They
-    /// begin anew: nothing leads back to where they were.
+    /// Lays pieces flat where that is possible and makes others anew; `false` where that is possible for none, or has
+    /// been tried. They begin anew: nothing leads back to where they were.
     fn lay_out(&mut self, pieces: &[(usize, LayOut)]) -> bool {
         if self.settings.pose == Pose::Kept {
             return false;
@@ -188,8 +190,8 @@ impl Untangling {
         }
     }
 
-    /// Whether measures alone have undone the tangle, before any step, and cloth is not strained: then nothing was dragged
-    /// along that would have to come home.
+    /// Whether measures alone have undone the tangle, before any step, and cloth is not strained: then nothing was
+    /// dragged along that would have to come home.
     pub(super) fn is_unstrained_at_once(&self) -> bool {
         const STRETCHED: f64 = 1.3;
         let largest = |positions: &[DVec3]| Spread::of_stretch(&self.model, positions).max;
@@ -226,22 +228,22 @@ impl Untangling {
         if input > WORN { UNSTRAINED } else { UNSTRAINED.max(input) }
     }
 
-    /// Whether more than a tenth of a piece was stretched as no worn garment is: crumpled at random, or exploded. Where it is less,
-    /// a place has lost its shape, and the rest of the piece is worth keeping.
+    /// Whether more than a tenth of a piece was stretched as no worn garment is: crumpled at random, or exploded.
+    /// Where it is less, a place has lost its shape, and the rest of the piece is worth keeping.
     pub(super) fn is_shapeless(&mut self, component: usize) -> bool {
         const SHARE: f64 = 0.1;
         self.input_strain().shapeless_shares[component] > SHARE
     }
 
-    /// How a piece may be laid out that is strained or has no shape to keep. One that is not flat at rest loses more, so that more of it has
-    /// to be lost already.
+    /// How a piece may be laid out that is strained or has no shape to keep. One that is not flat at rest loses more,
+    /// so that more of it has to be lost already.
     fn way_to_lay_out(&mut self, component: usize) -> LayOut {
         const SHARE: f64 = 0.4;
         if self.input_strain().shapeless_shares[component] > SHARE { LayOut::Anyhow } else { LayOut::Flat }
     }
 
-    /// Whether steps do harm: contours become longer and longer and cloth far more strained than it may stay, or after a while
-    /// cloth is stretched many times as much as that and as it was.
+    /// Whether steps do harm: contours become longer and longer and cloth far more strained than it may stay, or
+    /// after a while cloth is stretched many times as much as that and as it was.
     pub(super) fn is_thrown_about(&mut self) -> bool {
         const HARM: f64 = 2.0;
         const RUIN: f64 = 4.0;
@@ -270,8 +272,8 @@ impl Untangling {
         self.input_strain.get_or_insert_with(|| InputStrain::of(model, positions))
     }
 
-    /// How strained cloth is, but for one triangle or edge in a hundred: the larger of how far triangles are stretched and
-    /// edges compressed.
+    /// How strained cloth is, but for one triangle or edge in a hundred: the larger of how far triangles are
+    /// stretched and edges compressed.
     pub(super) fn strain(&self, positions: &[DVec3]) -> f64 {
         let (stretch, edges) = (Spread::of_stretch(&self.model, positions), Spread::of_edges(&self.model, positions));
         stretch.p99.max(1.0 / edges.p01.max(f64::MIN_POSITIVE))

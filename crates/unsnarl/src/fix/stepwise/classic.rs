@@ -1,7 +1,8 @@
 //! One step of `fix` with a method that keeps no history.
 //!
-//! The method's remedy goes through the same dynamics and contact as edge shortening; only the wishes and the pairs that may
-//! cross differ. When a method stalls, more cloth may move, twice; then it has to be content with what it reached.
+//! The method's remedy goes through the same dynamics and contact as edge shortening; only the wishes and the pairs
+//! that may cross differ. When a method stalls, more cloth may move, twice; then it has to be content with what it
+//! reached.
 
 use super::{FixStage, Observe, Untangling};
 use crate::analysis::Tangle;

@@ -1,8 +1,8 @@
 //! Folds that bite into themselves, put right without a step: unfolded, and turned to one side.
 //!
-//! What a style asks for is done at once. Where none does a fold is torn first (`untangle::tearing`), and unfolded from where it
-//! was at first when nothing becomes better by that. A fold that is to stay is unfolded too, and folded over once cloth has
-//! relaxed: then it is even from end to end, and hardly strained.
+//! What a style asks for is done at once. Where none does a fold is torn first (`untangle::tearing`), and unfolded
+//! from where it was at first when nothing becomes better by that. A fold that is to stay is unfolded too, and folded
+//! over once cloth has relaxed: then it is even from end to end, and hardly strained.
 
 use super::{FixMethod, Untangling};
 use crate::analysis::{self, ContourKind, Tangle};
@@ -42,15 +42,16 @@ impl Folding {
         !self.open.is_empty()
     }
 
-    /// The share of a step that cloth takes at once. Where a flap lies tightly on its ground long steps throw it to and fro.
+    /// The share of a step that cloth takes at once. Where a flap lies tightly on its ground long steps throw it to
+    /// and fro.
     pub fn pace(&self) -> f64 {
         0.5_f64.powi(self.halvings)
     }
 }
 
 impl Untangling {
-    /// Unfolds folds that bite into themselves and whose styles say what they are to be; `false` if there are none, or if it
-    /// does not help.
+    /// Unfolds folds that bite into themselves and whose styles say what they are to be; `false` if there are none,
+    /// or if it does not help.
     pub(super) fn turn_folds(&mut self, tangle: &Tangle) -> bool {
         let takes_part = matches!(self.settings.method, FixMethod::Auto | FixMethod::Retreat);
         if !takes_part || tangle.count(ContourKind::Bli) == 0 {
@@ -60,7 +61,8 @@ impl Untangling {
         self.unfold(tangle, |vertex| styles.get(vertex.index()).is_some_and(Option::is_some))
     }
 
-    /// Unfolds, from where cloth was at first, folds that did not slide out; `false` if there are none, or if it does not help.
+    /// Unfolds, from where cloth was at first, folds that did not slide out; `false` if there are none, or if it does
+    /// not help.
     pub(super) fn unfold_from_first(&mut self) -> bool {
         if self.folding.turns > 0 {
             return false;
@@ -196,8 +198,8 @@ impl Untangling {
         }
     }
 
-    /// Lets all of the pieces move whose folds were put right and which are still strained, so that cloth can relax as a
-    /// whole; `false` if there are none, or if that has been done often enough.
+    /// Lets all of the pieces move whose folds were put right and which are still strained, so that cloth can relax
+    /// as a whole; `false` if there are none, or if that has been done often enough.
     pub(super) fn release_folded(&mut self) -> bool {
         const MOST_TIMES: usize = 3;
         let most = if self.folding.is_open() { 1 } else { MOST_TIMES };

@@ -1,9 +1,9 @@
 //! Home: where cloth was before untangling, for all of it that was in order there.
 //!
-//! Edge shortening drags the surroundings of a tangle along, and elasticity alone does not bring cloth back to a place. Once
-//! everything is clean, vertices that were not part of the tangle and whose triangles had about their rest size are drawn
-//! back by springs that fade, with contact on. Pieces that were parted come all the way back before the springs fade, as long
-//! as they get nearer at a good pace and are not crumpled by what is in their way.
+//! Edge shortening drags the surroundings of a tangle along, and elasticity alone does not bring cloth back to a
+//! place. Once everything is clean, vertices that were not part of the tangle and whose triangles had about their
+//! rest size are drawn back by springs that fade, with contact on. Pieces that were parted come all the way back
+//! before the springs fade, as long as they get nearer at a good pace and are not crumpled by what is in their way.
 
 use crate::analysis::{Assembly, Tangle};
 use crate::dynamics::Guidance;
@@ -37,8 +37,8 @@ pub(super) fn homes(model: &Model, assembly: &Assembly, tangle: &Tangle, positio
     homes
 }
 
-/// Springs to the homes, of this stiffness per mass, N/(m kg); none pulls as if it were longer than its vertex's `reach`,
-/// metres.
+/// Springs to the homes, of this stiffness per mass, N/(m kg); none pulls as if it were longer than its vertex's
+/// `reach`, metres.
 pub(super) fn guidance(
     homes: &[Option<DVec3>],
     masses: &[f64],
@@ -104,8 +104,8 @@ impl Journey<'_> {
         (is_nearer && self.bending() <= way.most_bending).then_some(WayHome { distance, ..way })
     }
 
-    /// How much cloth is bent from its rest angles, each edge by its length: a fold across a sheet counts the same however
-    /// fine the mesh is.
+    /// How much cloth is bent from its rest angles, each edge by its length: a fold across a sheet counts the same
+    /// however fine the mesh is.
     fn bending(&self) -> f64 {
         let of_hinge = |(hinge, rest): (&Hinge, &f64)| {
             let points = hinge.vertices.map(|vertex| self.positions[vertex.index()]);

@@ -86,8 +86,8 @@ impl Untangling {
         true
     }
 
-    /// Lets the whole of every crossing piece move where a good share of one is on the wrong side of another: relaxing a part of
-    /// them would not help.
+    /// Lets the whole of every crossing piece move where a good share of one is on the wrong side of another:
+    /// relaxing a part of them would not help.
     fn free_pieces(&mut self, tangle: &Tangle) {
         const SHARE: f64 = 0.25;
         let topology = self.assembly.topology();
@@ -214,8 +214,8 @@ impl Untangling {
         self.is_largely_red(tangle) || (self.settings.method == FixMethod::Auto && self.has_shapeless(tangle))
     }
 
-    /// Whether what crosses has no shape that could be kept, and its colours do not tell which side of most of it is wrong:
-    /// steps would only move cloth about before it is laid out anyway.
+    /// Whether what crosses has no shape that could be kept, and its colours do not tell which side of most of it is
+    /// wrong: steps would only move cloth about before it is laid out anyway.
     pub(super) fn is_beyond_recognition(&mut self, tangle: &Tangle) -> bool {
         let is_told = tangle.colours.majority_failures.is_empty();
         self.folding.turns == 0 && !is_told && self.is_largely_red(tangle) && self.has_shapeless(tangle)
@@ -243,8 +243,9 @@ impl Untangling {
         self.settings.method == FixMethod::Auto && 3 * red > 2 * self.model.topology.triangle_count()
     }
 
-    /// Smooths cloth around what crosses until nothing does, from the best state or from the first one, whichever ends
-    /// nearer to the first one; `false` if neither helps. From the first state flaps would have to be folded over again.
+    /// Smooths cloth around what crosses until nothing does, from the best state or from the first one, whichever
+    /// ends nearer to the first one; `false` if neither helps. From the first state flaps would have to be folded
+    /// over again.
     fn retreat(&mut self) -> bool {
         let held: Vec<bool> = self.free().into_iter().map(|free| !free).collect();
         let stop = self.stop.clone();

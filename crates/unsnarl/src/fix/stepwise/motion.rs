@@ -17,7 +17,8 @@ use unsnarl_geometry::{DVec3, VertexId};
 
 /// Rounds in which supports are found and those that pull are dropped.
 const SUPPORT_ROUNDS: usize = 3;
-/// A support is needed if its point would end below its plane, or above it by less than this, metres: else it would pull.
+/// A support is needed if its point would end below its plane, or above it by less than this, metres: else it would
+/// pull.
 const PULLED: f64 = 1e-9;
 
 impl Untangling {
@@ -29,8 +30,8 @@ impl Untangling {
         observe(FixStage::Contact, &self.state.positions);
     }
 
-    /// The same; where more would be red than before, contact is asked again, and lets no contour come to end in green vertices. Red may still grow where
-    /// a contour that does not cut becomes one that does.
+    /// The same; where more would be red than before, contact is asked again, and lets no contour come to end in
+    /// green vertices. Red may still grow where a contour that does not cut becomes one that does.
     pub(super) fn advance_unless_red_grows(&mut self, tangle: &Tangle, remedy: &Remedy, observe: Observe) {
         let (start, time) = (self.state.positions.clone(), self.state.time);
         let proposed = self.propose(&remedy.guidance);
@@ -57,8 +58,8 @@ impl Untangling {
 
     /// Lets clean cloth slide to where it is less strained, and home by a share of the way.
     ///
-    /// Dynamics would bend it as well, by moves that contact throws back where layers lie on each other: the strain that this makes does
-    /// not go away.
+    /// Dynamics would bend it as well, by moves that contact throws back where layers lie on each other: the strain
+    /// that this makes does not go away.
     pub(super) fn slide(&mut self, rules: &ColourRules, homing: f64, observe: Observe) {
         const ROUNDS: usize = 3;
         let mut free = self.free();
@@ -212,8 +213,8 @@ fn dynamics_settings() -> DynamicsSettings {
     DynamicsSettings { integration: Integration::QuasiStatic, ..DynamicsSettings::default() }
 }
 
-/// Large zones strain cloth more than slowing it down does, and cost more. What is tangled does without: in a zone nothing
-/// comes out of anything, and the hundreds of pairs that collide there at once would stop all of the cloth.
+/// Large zones strain cloth more than slowing it down does, and cost more. What is tangled does without: in a zone
+/// nothing comes out of anything, and the hundreds of pairs that collide there at once would stop all of the cloth.
 fn contact_settings(rules: &ColourRules) -> ContactSettings {
     let clean = ContactSettings {
         recovery: 0.5,

@@ -1,8 +1,8 @@
 //! Cloth in closed bodies goes out of them, by the body's own sign, before anything else is done.
 //!
 //! Only what a body touches moves, and some rings around it: cloth slides over the body until strain is evened out
-//! ([`crate::untangle::body_push`]). Where that makes cloth cross cloth, its surroundings are carried along as well, and the way
-//! that leaves less to untangle is taken.
+//! ([`crate::untangle::body_push`]). Where that makes cloth cross cloth, its surroundings are carried along as well,
+//! and the way that leaves less to untangle is taken.
 //!
 //! Guarantees: vertices beyond the rings stay, bit for bit; pinched vertices stay.
 //! Does not: keep cloth from crossing cloth; what comes to cross is untangled afterwards, with the body as an obstacle.
@@ -44,8 +44,8 @@ impl Untangling {
         rounds > 0
     }
 
-    /// Moves cloth out of bodies, and no more of it than some rings around what is touched; twice as many, within looser bounds,
-    /// where cloth is strained and that helps. Returns the rounds taken and the positions.
+    /// Moves cloth out of bodies, and no more of it than some rings around what is touched; twice as many, within
+    /// looser bounds, where cloth is strained and that helps. Returns the rounds taken and the positions.
     fn push_out_around(&self, touched: &[VertexId], pushing: &Pushing, from: Vec<DVec3>) -> (usize, Vec<DVec3>) {
         const STRAINED: f64 = 1.05;
         const HELPS: f64 = 0.99;

@@ -1,10 +1,13 @@
-//! Pinched cloth in `fix`: what lies between surfaces of bodies that have passed through each other or through themselves.
+//! Pinched cloth in `fix`: what lies between surfaces of bodies that have passed through each other or through
+//! themselves.
 //!
-//! There is no place for it that is outside. It is flypapered: bodies of `fix` rest, so a pinched vertex stays where it is, its triangles
-//! may pass through bodies, and contours with bodies there count as nobody's. Cloth against cloth is untangled there as
-//! everywhere. Which vertices are pinched is decided once, from the input. (Baraff, Witkin and Kass 2003, section 4; [`pinch`])
+//! There is no place for it that is outside. It is flypapered: bodies of `fix` rest, so a pinched vertex stays where
+//! it is, its triangles may pass through bodies, and contours with bodies there count as nobody's. Cloth against
+//! cloth is untangled there as everywhere. Which vertices are pinched is decided once, from the input. (Baraff,
+//! Witkin and Kass 2003, section 4; [`pinch`])
 //!
-//! Guarantees: only pairs of cloth and body whose cloth triangle has a pinched corner are excused, and the verdict still lists them.
+//! Guarantees: only pairs of cloth and body whose cloth triangle has a pinched corner are excused, and the verdict
+//! still lists them.
 //! Does not: look at open bodies, which have no inside.
 
 use crate::analysis::colour::colour;

@@ -1,13 +1,13 @@
 //! The retreat: cloth around a tangle is smoothed until nothing crosses, and grows back with contact on.
 //!
 //! With `L` the graph Laplacian of the mesh, `(I + lambda L) u = x` is solved for the vertices within some rings of
-//! anything red, all others held. The larger `lambda` and the region, the more the cloth becomes a taut membrane: folds
-//! that bite, borders that cut in and waves that cross go flat or draw back. Of all clean answers the one that moves cloth
-//! least is taken. Continuous collision then keeps cloth clean while elasticity brings its size back.
+//! anything red, all others held. The larger `lambda` and the region, the more the cloth becomes a taut membrane:
+//! folds that bite, borders that cut in and waves that cross go flat or draw back. Of all clean answers the one that
+//! moves cloth least is taken. Continuous collision then keeps cloth clean while elasticity brings its size back.
 //!
 //! Guarantees: what is returned is clean by the exact check.
-//! Does not: always find an answer; a rim that is itself tangled stays so until the region reaches beyond it, and pieces
-//! whose middles coincide never part.
+//! Does not: always find an answer; a rim that is itself tangled stays so until the region reaches beyond it, and
+//! pieces whose middles coincide never part.
 
 use super::pinched::Pinched;
 use super::rings::rings_around;

@@ -55,8 +55,8 @@ pub(in crate::fix) fn rest_lengths(
         .collect()
 }
 
-/// The size of the mesh at each vertex: the mean of its edges, but at most a few times the least height of its triangles,
-/// so that slivers are not asked to keep a distance that they do not have.
+/// The size of the mesh at each vertex: the mean of its edges, but at most a few times the least height of its
+/// triangles, so that slivers are not asked to keep a distance that they do not have.
 pub(in crate::fix) fn local_sizes(topology: &Topology, rest_lengths: &[f64]) -> Vec<f64> {
     const HEIGHTS_PER_EDGE: f64 = 2.0;
     let height = |triangle: TriangleId| {

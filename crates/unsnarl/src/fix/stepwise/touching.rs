@@ -1,7 +1,8 @@
 //! Parts that touch without crossing, moved apart by a hair.
 //!
 //! Touching elements have no gap to repel along, so the side comes from the triangles that they belong to: each moves
-//! toward the middle of its own triangle. Where that is no help, as in coplanar cloth, the symbolic perturbation decides.
+//! toward the middle of its own triangle. Where that is no help, as in coplanar cloth, the symbolic perturbation
+//! decides.
 
 use crate::analysis::Verdict;
 use unsnarl_geometry::ccd::ElementPair;

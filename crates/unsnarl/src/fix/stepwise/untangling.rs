@@ -1,7 +1,7 @@
 //! Untangling under way, step by step: what `fix` drives, and what an interactive program drives itself.
 //!
-//! A step shortens rest shapes, proposes a motion and lets contact decide. Between steps, [`Untangling::judge`] moves cloth
-//! out of bodies, separates what touches, watches for progress and takes stronger measures where there is none.
+//! A step shortens rest shapes, proposes a motion and lets contact decide. Between steps, [`Untangling::judge`] moves
+//! cloth out of bodies, separates what touches, watches for progress and takes stronger measures where there is none.
 
 use super::account::Account;
 use super::anew::{Calm, Ease, InputStrain, LayOut, QUIET_STEPS};
@@ -200,7 +200,8 @@ impl Untangling {
         left
     }
 
-    /// Colours a tangle as the method wants it: what is cut off from the mainland, unless it is a method without history.
+    /// Colours a tangle as the method wants it: what is cut off from the mainland, unless it is a method without
+    /// history.
     pub fn recolour(&self, tangle: &mut Tangle) {
         if !self.settings.method.is_classic() {
             mainland::recolour(self.assembly.topology(), self.state.positions.len(), tangle);
@@ -261,8 +262,8 @@ impl Untangling {
         self.advance_unless_red_grows(tangle, &Remedy { rules, guidance, ..Remedy::default() }, observe);
     }
 
-    /// A fold that is to be unfolded is flat at rest from then on, whatever its crease or its first shape says: around its
-    /// loop vertex, and all along where a style asks for it.
+    /// A fold that is to be unfolded is flat at rest from then on, whatever its crease or its first shape says:
+    /// around its loop vertex, and all along where a style asks for it.
     fn flatten_folds(&mut self, tear: &Tear) {
         for (loop_vertex, hinges) in &tear.folds {
             let is_own = loop_vertex.index() < self.state.positions.len();
@@ -317,8 +318,8 @@ impl Untangling {
         self.is_done(tangle) && self.phase == Phase::Untangling && !is_led
     }
 
-    /// How strongly cloth is drawn home in this step, N/m per kilogram: strongly when it has just become clean or is on its
-    /// way back, and less with every step from then on.
+    /// How strongly cloth is drawn home in this step, N/m per kilogram: strongly when it has just become clean or is
+    /// on its way back, and less with every step from then on.
     fn homing(&self) -> f64 {
         let share = if self.calm_steps == 0 { 0.0 } else { HOMING_DECAY.powi(self.calm_steps as i32) };
         share / (self.settings.step * self.settings.step)
@@ -349,10 +350,12 @@ impl Untangling {
 
     /// Decides what to do about a tangle that was just found.
     ///
-    /// Cloth in bodies is moved out first, then pieces that cross each other are put in order and folds with a style are put
-    /// right, then what merely touches is moved apart; all are seen by the next look. Where
-    /// nothing crosses cloth relaxes until it is at rest. Cloth beyond recognition is laid out at once. Where something else crosses and nothing has become better for
-    /// `patience` steps (or not by a tenth, where cloth has no shape to keep; a third of them where most of a sheet is red), or where pulls throw cloth about, folds are unfolded that were torn in vain, or cloth retreats: it is smoothed until nothing crosses, and grows back with contact on. Methods
+    /// Cloth in bodies is moved out first, then pieces that cross each other are put in order and folds with a style
+    /// are put right, then what merely touches is moved apart; all are seen by the next look. Where nothing crosses
+    /// cloth relaxes until it is at rest. Cloth beyond recognition is laid out at once. Where something else crosses
+    /// and nothing has become better for `patience` steps (or not by a tenth, where cloth has no shape to keep; a
+    /// third of them where most of a sheet is red), or where pulls throw cloth about, folds are unfolded that were
+    /// torn in vain, or cloth retreats: it is smoothed until nothing crosses, and grows back with contact on. Methods
     /// without history let more cloth move instead, and edge shortening alone gives up.
     pub fn judge(&mut self, tangle: &Tangle) -> Advance {
         let tangle = self.without_pinched(tangle);

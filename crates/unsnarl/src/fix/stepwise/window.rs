@@ -1,8 +1,8 @@
 //! The window of contact: what moves, and what it could meet in a step.
 //!
-//! `fix` holds most of a garment where it is, and contact between things that are held has nothing to decide. The window is a mesh of
-//! its own: triangles with a vertex that may move, and those that are near one of them. It is kept until more may move or
-//! something has moved half the size of the mesh.
+//! `fix` holds most of a garment where it is, and contact between things that are held has nothing to decide. The
+//! window is a mesh of its own: triangles with a vertex that may move, and those that are near one of them. It is
+//! kept until more may move or something has moved half the size of the mesh.
 //!
 //! Guarantees: numbers keep their order, so contact does in the window what it would do in the whole mesh.
 //! Does not: pay where most of the cloth moves; then there is none.

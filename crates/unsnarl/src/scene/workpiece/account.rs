@@ -7,8 +7,8 @@ use crate::fix::report::{Displacement, FixReport, Spread, mean_rest_edge, pinche
 use crate::geometry::math::DVec3;
 
 impl Workpiece {
-    /// The report on an outcome. `all` is where cloth ended, as it is kept or written, then the bodies; `after` is the exact
-    /// check of these very numbers. The caller sets the seconds.
+    /// The report on an outcome. `all` is where cloth ended, as it is kept or written, then the bodies; `after` is
+    /// the exact check of these very numbers. The caller sets the seconds.
     pub fn report(&self, before: Examination, after: &Examination, outcome: &Outcome, all: &[DVec3]) -> FixReport {
         let cloth = &all[..self.cloth_count()];
         let (moved_vertices, displacement) =

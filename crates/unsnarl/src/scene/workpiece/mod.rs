@@ -1,9 +1,10 @@
 //! A workpiece: garments with bodies as obstacles, ready to be untangled.
 //!
-//! The one way from garments to a [`Patient`] and its [`FixSettings`], for the command, the page, benches and Python: rest
-//! shapes as wished, angles of creases, pins, layers, styles, places of seams.
+//! The one way from garments to a [`Patient`] and its [`FixSettings`], for the command, the page, benches and Python:
+//! rest shapes as wished, angles of creases, pins, layers, styles, places of seams.
 //!
-//! Guarantees: everything fits the assembly, or an error names the garment; the same input gives the same bits whoever calls.
+//! Guarantees: everything fits the assembly, or an error names the garment; the same input gives the same bits
+//! whoever calls.
 //! Does not: read files, or build garments; `scene::garment` does.
 
 mod account;
@@ -44,7 +45,8 @@ pub enum RestWish<'a> {
     AsLoaded,
     /// Panels, metres.
     Panels(&'a UvMap),
-    /// A mesh with the same triangles; it may have other vertices behind those. Cloth takes its shape where nothing else helps.
+    /// A mesh with the same triangles; it may have other vertices behind those. Cloth takes its shape where nothing
+    /// else helps.
     Mesh(&'a TriMesh),
 }
 
@@ -164,7 +166,8 @@ impl Workpiece {
         }
     }
 
-    /// The default settings for these garments: their own layers, styles of their design, places of seams, the rest pose.
+    /// The default settings for these garments: their own layers, styles of their design, places of seams, the rest
+    /// pose.
     pub fn settings(&self) -> FixSettings {
         FixSettings {
             layers: self.layers_by(|garment| self.garments[garment].layer),

@@ -1,7 +1,7 @@
 //! What becomes of folds that bite into themselves: the design of the garments, and what the user says instead.
 //!
-//! `STYLE` is for everything, `WHERE=STYLE` for a garment (its name, with or without what follows the last dot), a panel
-//! (its label) or a contour (its number in the report, from 0). What comes later counts.
+//! `STYLE` is for everything, `WHERE=STYLE` for a garment (its name, with or without what follows the last dot), a
+//! panel (its label) or a contour (its number in the report, from 0). What comes later counts.
 
 use super::{Workpiece, WorkpieceError};
 use crate::analysis::Examination;

@@ -155,7 +155,8 @@ impl<'a> Container<'a> {
         self.properties.get(&(path, token)).copied()
     }
 
-    /// Unfolds the tree of paths: a jump of -1 leads to a child alone, 0 to a sibling alone, -2 to neither, more to both.
+    /// Unfolds the tree of paths: a jump of -1 leads to a child alone, 0 to a sibling alone, -2 to neither, more to
+    /// both.
     fn paths(&mut self, mut section: Cursor<'_>) -> Result<(), Flaw> {
         let at = section.at;
         let wrong = |what: &str| damaged(at, what);
