@@ -1,10 +1,10 @@
 //! Gmsh `.msh`, versions 2.2 and 4.1, text or binary.
 //!
 //! Nodes may have any numbers. Elements of type 4 (and the corners of type 11) are read. Written: text, version 2.2
-//! unless 4.1 is asked for; physical groups 1 `boundary` (triangles) and 2 `volume` (tetrahedra); element data
-//! `aspect` and, where known, `level`.
+//! unless 4.1 is asked for; physical groups 1 `boundary` (triangles) and 2 `volume` (tetrahedra). No element data: meshio
+//! cannot read it beside elements of two kinds.
 
-use super::scan::{Endian, Flaw, Scanner, float, parse, push_number, push_point, push_wholes, shown, whole};
+use super::scan::{Endian, Flaw, Scanner, float, parse, push_point, push_wholes, shown, whole};
 use super::{BOUNDARY_TAG, Cells, MshVersion, Nodes, TetFile, VOLUME_TAG, finished};
 use std::io::Write;
 use unsnarl_geometry::DVec3;
@@ -380,10 +380,6 @@ pub(super) fn encode(cells: &Cells<'_>, version: MshVersion) -> Vec<u8> {
         MshVersion::V2 => encode_2(&mut out, cells),
         MshVersion::V4 => encode_4(&mut out, cells),
     }
-    encode_data(&mut out, cells, "aspect", |out, tet| push_number(out, cells.aspect(tet)));
-    if let Some(levels) = cells.levels() {
-        encode_data(&mut out, cells, "level", |out, tet| push_number(out, f64::from(levels[tet])));
-    }
     out
 }
 
@@ -451,17 +447,6 @@ fn encode_4(out: &mut Vec<u8>, cells: &Cells<'_>) {
         out.push(b'\n');
     }
     out.extend(b"$EndElements\n");
-}
-
-fn encode_data(out: &mut Vec<u8>, cells: &Cells<'_>, name: &str, push: impl Fn(&mut Vec<u8>, usize)) {
-    let count = cells.mesh.tets.len();
-    say(out, format_args!("$ElementData\n1\n\"{name}\"\n1\n0\n3\n0\n1\n{count}\n"));
-    for tet in 0..count {
-        say(out, format_args!("{} ", cells.boundary.len() + tet + 1));
-        push(out, tet);
-        out.push(b'\n');
-    }
-    out.extend(b"$EndElementData\n");
 }
 
 fn say(out: &mut Vec<u8>, text: std::fmt::Arguments<'_>) {
