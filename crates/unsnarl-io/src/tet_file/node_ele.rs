@@ -1,16 +1,16 @@
 //! TetGen's `.node`, `.ele` and `.face`: a row of counts, then numbered rows. `#` begins a comment.
 //!
 //! Numbering is from 0 or from 1, as the first node of the file says; written from 1, and a comment says so.
-//! Attributes of written tetrahedra: region, aspect and, where known, level. Faces carry the marker 1 and point
-//! outward.
+//! Attributes of written tetrahedra, whole numbers for readers like meshio: region and, where known, level. Faces carry
+//! the marker 1 and point outward.
 
-use super::scan::{Flaw, Scanner, parse, push_number, push_point, push_wholes, shown};
+use super::scan::{Flaw, Scanner, parse, push_point, push_wholes, shown};
 use super::{BOUNDARY_TAG, Cells, Nodes, TagMap, TetFile, VOLUME_TAG, finished};
 use unsnarl_geometry::DVec3;
 use unsnarl_volume::tet_mesh::TetMesh;
 
-/// The comment by which a file tells that its third attribute is the level.
-const WITH_LEVEL: &[u8] = b"attributes: region, aspect, level";
+/// The comment by which a file tells that its second attribute is the level.
+const WITH_LEVEL: &[u8] = b"attributes: region, level";
 
 /// How the nodes of a `.node` file are numbered.
 pub(super) struct Numbering {
@@ -87,7 +87,7 @@ pub(super) fn read_elements(bytes: &[u8], positions: Vec<DVec3>, numbering: Numb
         }
         mesh.tets.push(tet);
         if has_levels {
-            let level = words.nth(header[1] as usize - 2).and_then(|word| parse::<f64>(Some(word)));
+            let level = words.nth(header[1] as usize - 3).and_then(|word| parse::<f64>(Some(word)));
             mesh.levels.extend(level.filter(|level| (0.0..256.0).contains(level)).map(|level| level as u8));
         }
     }
@@ -118,15 +118,13 @@ pub(super) fn encode(cells: &Cells<'_>) -> [(&'static str, Vec<u8>); 3] {
         faces.push(b'\n');
     }
     let levels = cells.levels();
-    let names: &[u8] = if levels.is_some() { WITH_LEVEL } else { b"attributes: region, aspect" };
+    let names: &[u8] = if levels.is_some() { WITH_LEVEL } else { b"attributes: region" };
     let mut elements = b"# numbered from 1; ".to_vec();
     elements.extend(names);
-    elements.extend(format!("\n{} 4 {}\n", mesh.tets.len(), 2 + usize::from(levels.is_some())).bytes());
+    elements.extend(format!("\n{} 4 {}\n", mesh.tets.len(), 1 + usize::from(levels.is_some())).bytes());
     for (number, tet) in mesh.tets.iter().enumerate() {
         elements.extend(format!("{}", number + 1).bytes());
         push_wholes(&mut elements, tet.iter().map(|&node| u64::from(node) + 1).chain([u64::from(VOLUME_TAG)]));
-        elements.push(b' ');
-        push_number(&mut elements, cells.aspect(number));
         if let Some(levels) = levels {
             push_wholes(&mut elements, [u64::from(levels[number])]);
         }
