@@ -7,8 +7,8 @@ use crate::session::Failure;
 use clap::Args;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
-use unsnarl::fix::{Exempt, GapWish};
-use unsnarl_geometry::{Aabb, DVec3, Topology};
+use unsnarl::fix::{self, Exempt, GapError, GapWish};
+use unsnarl_geometry::{DVec3, Topology};
 use unsnarl_io::mesh::LengthUnit;
 
 /// What cloth is to keep, and for whom.
@@ -138,26 +138,12 @@ impl GapPlan {
     }
 }
 
-/// A gap of more edges than this would exempt nearly all pairs, of which there are too many to list.
-const MOST_EDGES: f64 = 6.0;
-
-/// Refuses a gap as large as the cloth itself, or as many of its edges. Cloth has the first vertices.
+/// Refuses a gap that cloth has no room for. Cloth has the first vertices.
 pub fn fits(gap: f64, topology: &Topology, cloth: &[DVec3]) -> Result<(), Failure> {
-    let places = topology.edges().iter().filter_map(|[a, b]| Some((cloth.get(a.index())?, cloth.get(b.index())?)));
-    let lengths: Vec<f64> = places.map(|(a, b)| a.distance(*b)).collect();
-    let mean = lengths.iter().sum::<f64>() / lengths.len().max(1) as f64;
-    let size = Aabb::of_points(cloth.iter().copied()).extent().max(DVec3::ZERO).length();
-    if gap < size && gap <= MOST_EDGES * mean {
-        return Ok(());
-    }
-    if gap < size {
-        return Err(Failure::usage(format!(
-            "--gap: {gap} m is more than {MOST_EDGES} times the mean edge of {mean:.6} m, so that cloth is nearer to itself everywhere; give a smaller one"
-        )));
-    }
-    Err(Failure::usage(format!(
-        "--gap: {gap} m is as large as the garment, which is {size:.4} m from corner to corner; give a smaller one, or its --units"
-    )))
+    fix::gap_fits(gap, topology, cloth).map_err(|error| match error {
+        GapError::ManyEdges { .. } => Failure::usage(format!("--gap: {error}")),
+        GapError::LargerThanCloth { .. } => Failure::usage(format!("--gap: {error}, or its --units")),
+    })
 }
 
 /// A positive length: metres, or a number with mm, cm, dm or m.

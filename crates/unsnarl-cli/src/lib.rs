@@ -1,6 +1,6 @@
 //! The command `unsnarl`: thin. It converts and calls; every subcommand is one file of `commands`.
 //!
-//! A library so that the Python package carries the very same command; [`run`] is all that it is for.
+//! A library so that the Python package carries the very same command ([`run`]) and gives the same reports ([`reports`]).
 
 mod commands;
 mod drawing;
@@ -80,6 +80,19 @@ fn dispatch(command: &Command, session: &Session) -> Result<ExitCode, Failure> {
         Command::Tet(flags) => commands::tet::run(flags, session),
         Command::Trim(flags) => commands::trim::run(flags, session),
         Command::Studio(flags) => commands::studio::run(flags, session),
+    }
+}
+
+/// Reports of commands, and what they measure on the way in, for those who have arrays instead of files.
+pub mod reports {
+    /// `unsnarl tet`.
+    pub mod tet {
+        pub use crate::commands::tet::{Report, SAMPLES_PER_EDGE, Seconds, edge_guess, fit, report};
+        pub use crate::commands::tet_measure::Quality;
+    }
+    /// `unsnarl trim`.
+    pub mod trim {
+        pub use crate::commands::trim::{Report, SPACING_PER_EDGE, mean_edge, reach_beyond, report};
     }
 }
 

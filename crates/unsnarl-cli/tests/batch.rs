@@ -8,6 +8,7 @@ mod running;
 use running::{Folder, Run, obj, root};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Child, Stdio};
 use std::time::Duration;
@@ -202,6 +203,51 @@ fn pending_samples_are_listed_and_run_by_index() {
     assert_eq!(names(&folder, "out"), ["m00", "m02"]);
     let wrong = batch(&folder, &["in", "-o", "out", "--only", "9"]);
     assert_eq!((wrong.status, wrong.err.as_str()), (2, "error: --only 9: there are 4 samples\n"));
+}
+
+/// A worker for schedulers: it reads the jobs once and runs what it is told, line by line.
+#[test]
+fn a_worker_that_stays_runs_what_it_is_told_and_ends_with_its_input() {
+    let folder = meshes(5);
+    let words = ["batch", "in", "-o", "out", "--command", "check", "--serve", "-q"];
+    let mut worker = folder.command(&words).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let (mut input, mut answers) = (worker.stdin.take().unwrap(), BufReader::new(worker.stdout.take().unwrap()));
+    let mut tell = |line: &str| -> Value {
+        writeln!(input, "{line}").unwrap();
+        let mut answer = String::new();
+        answers.read_line(&mut answer).unwrap();
+        serde_json::from_str(&answer).unwrap()
+    };
+    assert_eq!(tell("3,1"), json!({"samples": 2, "failed": 0}));
+    assert_eq!(tell("1, 0"), json!({"samples": 2, "failed": 0}));
+    let (there, hidden) = entries(&folder, "out");
+    assert_eq!(there.keys().collect::<Vec<_>>(), ["m00", "m01", "m03"]);
+    assert_eq!(hidden.len(), 1, "the worker's lock: {hidden:?}");
+    drop(input);
+    assert!(worker.wait().unwrap().success());
+    assert!(entries(&folder, "out").1.is_empty());
+    let mut lost = folder.command(&words).stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut input = lost.stdin.take().unwrap();
+    writeln!(input, "7").unwrap();
+    let lost = lost.wait_with_output().unwrap();
+    let said = String::from_utf8(lost.stderr).unwrap();
+    assert_eq!(lost.status.code(), Some(2), "{said}");
+    assert_eq!(said, "error: --serve: `7` is not the index of a sample; expected 0 to 4\n");
+}
+
+/// A list with `--retry-failed` has those that failed, and leaves them where they are.
+#[test]
+fn failed_samples_are_listed_to_be_tried_again() {
+    let folder = meshes(2);
+    std::fs::write(folder.path("in/bad.obj"), "v 0 0 nonsense\n").unwrap();
+    let list = |words: &[&str]| {
+        let all: Vec<&str> = ["in", "-o", "out", "--command", "check"].iter().chain(words).copied().collect();
+        batch(&folder, &all).out
+    };
+    list(&[]);
+    assert_eq!(list(&["--list"]), "");
+    assert_eq!(list(&["--list", "--retry-failed"]), "{\"index\":0,\"name\":\"bad\"}\n");
+    assert_eq!(entries(&folder, "out").0.len(), 3);
 }
 
 fn start(folder: &Folder, words: &[&str]) -> Child {

@@ -6,7 +6,7 @@ use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use unsnarl::analysis::{Assembly, PartKind};
-use unsnarl_geometry::{DVec3, TriMesh};
+use unsnarl_geometry::{DVec3, TriMesh, TriangleId};
 use unsnarl_io::mesh::LARGEST_COORDINATE;
 
 /// A name, points and triangles, as the Python side hands them over.
@@ -24,6 +24,11 @@ impl<'a> Borrowed<'a> {
     /// A mesh of our own, as if it were borrowed.
     pub fn of(name: &'a str, mesh: &'a TriMesh) -> Self {
         Self { name, positions: &mesh.positions, triangles: &mesh.triangles }
+    }
+
+    /// Meshes of our own, as if they were borrowed.
+    pub fn all(meshes: &'a [(String, TriMesh)]) -> Vec<Self> {
+        meshes.iter().map(|(name, mesh)| Self::of(name, mesh)).collect()
     }
 
     /// A copy that outlives the call.
@@ -45,6 +50,20 @@ pub fn borrow<'a>((name, points, triangles): &'a NamedArrays<'_>) -> PyResult<Bo
         return Err(wrong(format!("{name}: no triangles; expected at least one row of three vertex indices")));
     }
     Ok(Borrowed { name, positions, triangles })
+}
+
+/// A copy of a mesh in which every triangle names vertices that are there.
+pub fn whole(mesh: &NamedArrays<'_>) -> PyResult<TriMesh> {
+    let mesh = borrow(mesh)?;
+    let count = mesh.positions.len();
+    let beyond = |corners: &[u32; 3]| corners.iter().any(|&corner| corner as usize >= count);
+    match mesh.triangles.iter().position(beyond) {
+        None => Ok(mesh.to_mesh()),
+        Some(at) => {
+            let vertex = mesh.triangles[at].iter().max().copied().unwrap_or_default();
+            Err(wrong(format!("{}: triangle {at} names vertex {vertex}, the mesh has {count}", mesh.name)))
+        }
+    }
 }
 
 /// Points of an array with three columns.
@@ -71,6 +90,17 @@ pub fn triangles<'a>(array: &'a PyReadonlyArray2<'_, i32>) -> Result<&'a [[u32; 
     bytemuck::try_cast_slice(numbers).map_err(|_| "triangles do not have three columns".to_owned())
 }
 
+/// Edges of an array with two columns, between vertices that are there.
+pub fn edges(array: &PyReadonlyArray2<'_, i32>, count: usize) -> Result<Vec<[u32; 2]>, String> {
+    let numbers = array.as_slice().map_err(|_| "edges are not C-contiguous int32".to_owned())?;
+    if let Some(at) = numbers.iter().position(|&index| usize::try_from(index).map_or(true, |index| index >= count)) {
+        return Err(format!("edge {} names vertex {}, the mesh has {count}", at / 2, numbers[at]));
+    }
+    let edges: &[[u32; 2]] =
+        bytemuck::try_cast_slice(numbers).map_err(|_| "edges do not have two columns".to_owned())?;
+    Ok(edges.to_vec())
+}
+
 /// Garments, then bodies, under one numbering.
 pub fn assemble(garments: &[Borrowed<'_>], bodies: &[Borrowed<'_>]) -> Result<Assembly, String> {
     let kinds = garments.iter().map(|_| PartKind::Cloth).chain(bodies.iter().map(|_| PartKind::Body));
@@ -80,6 +110,11 @@ pub fn assemble(garments: &[Borrowed<'_>], bodies: &[Borrowed<'_>]) -> Result<As
         let names: Vec<&str> = garments.iter().chain(bodies).map(|mesh| mesh.name).collect();
         format!("{}: {error}", names.join(", "))
     })
+}
+
+/// The name of the mesh that a triangle belongs to.
+pub fn name_of(assembly: &Assembly, triangle: TriangleId) -> String {
+    assembly.parts()[assembly.part_of_triangle(triangle)].name.clone()
 }
 
 /// A new array of points.

@@ -1,15 +1,16 @@
 //! `unsnarl.fix`.
 
 use crate::arrays::{self, Borrowed, NamedArrays, wrong};
+use crate::checking::{exempt, with_gap};
 use crate::working::{self, Line, Stop, Word};
 use numpy::{PyArray2, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use std::sync::Arc;
 use std::sync::mpsc;
 use std::time::Instant;
-use unsnarl::analysis::{self, Examination, SmallestGap, Workspace};
+use unsnarl::analysis::{self, Examination, GapReport, SmallestGap, Workspace};
 use unsnarl::fix::report::FixReport;
-use unsnarl::fix::{Continue, FixSettings, Progress, untangle_unless};
+use unsnarl::fix::{Continue, FixSettings, GapWish, Progress, examine_gap, gap_fits, open_gap, untangle_unless};
 use unsnarl::model::RestAngles;
 use unsnarl::scene::garment::{Garment, GarmentDescription, GarmentInput};
 use unsnarl::scene::workpiece::{RestWish, Setup, StyleWish, Workpiece};
@@ -35,6 +36,10 @@ pub struct Wishes {
     style: Vec<String>,
     method: String,
     max_seconds: f64,
+    /// The gap to open and certify, metres.
+    gap: Option<f64>,
+    /// Whether no pair is exempt from it.
+    gap_strict: bool,
 }
 
 /// Everything that untangling needs, free of Python's memory.
@@ -45,6 +50,7 @@ struct Task {
     styles: Vec<StyleWish>,
     method: Method,
     max_seconds: f64,
+    gap: Option<GapWish>,
     has_listener: bool,
 }
 
@@ -79,7 +85,7 @@ pub fn fix<'py>(
         let rest = rest.map_err(|problem| wrong(format!("{}: rest: {problem}", mesh.name)))?;
         owned.push(OwnGarment { name: mesh.name.to_owned(), mesh: mesh.to_mesh(), rest, pins: pins.clone() });
     }
-    let Wishes { layers, style, method, max_seconds } = wishes;
+    let Wishes { layers, style, method, max_seconds, gap, gap_strict } = wishes;
     let wish = |text: &String| text.parse().map_err(|problem| wrong(format!("style: {problem}")));
     let task = Task {
         garments: owned,
@@ -88,11 +94,12 @@ pub fn fix<'py>(
         styles: style.iter().map(wish).collect::<PyResult<_>>()?,
         method: method.parse().map_err(|problem| wrong(format!("method: {problem}")))?,
         max_seconds,
+        gap: gap.map(|gap| GapWish { gap, exempt: exempt(gap_strict) }),
         has_listener: on_step.is_some(),
     };
     let stop = Stop::default();
     let own = stop.clone();
-    let (parts, report) = working::run(
+    let (parts, report, gap) = working::run(
         py,
         threads,
         &stop,
@@ -107,7 +114,7 @@ pub fn fix<'py>(
     )?
     .map_err(wrong)?;
     let arrays = parts.iter().map(|points| arrays::array_of_points(py, points)).collect::<PyResult<_>>()?;
-    Ok((arrays, serde_json::to_string(&report).map_err(wrong)?))
+    Ok((arrays, with_gap(serde_json::to_value(&report), gap).map_err(wrong)?))
 }
 
 /// Copies a rest shape: the call may be left before the work ends.
@@ -129,6 +136,10 @@ fn untangle(task: Task, stop: &Stop, line: &Line<News, Result<Done, String>>) ->
     let start = Instant::now();
     let workspace = &mut Workspace::default();
     let workpiece = task.workpiece()?;
+    task.gap.map_or(Ok(()), |wish| {
+        let fits = gap_fits(wish.gap, workpiece.assembly.topology(), &workpiece.state.positions);
+        fits.map_err(|error| format!("gap: {error}"))
+    })?;
     let before = examine(&workpiece, &workpiece.positions(), start, workspace);
     let settings = FixSettings {
         method: task.method,
@@ -144,16 +155,25 @@ fn untangle(task: Task, stop: &Stop, line: &Line<News, Result<Done, String>>) ->
         let goes_on = !task.has_listener || tell(line, progress, cloth_count);
         if goes_on && !is_over() { Continue::Yes } else { Continue::No }
     });
+    let outcome = match task.gap {
+        None => outcome,
+        Some(wish) => open_gap(&workpiece.patient(), outcome, wish, &<[DVec3]>::to_vec, &is_over),
+    };
     let all = workpiece.with_bodies(&outcome.positions);
     let after = examine(&workpiece, &all, start, workspace);
     let mut report = workpiece.report(before, &after, &outcome, &all);
     report.seconds = start.elapsed().as_secs_f64();
+    let gap = task.gap.map(|wish| {
+        let findings = examine_gap(&workpiece.patient(), &all, wish, &after.verdict);
+        let assembly = &workpiece.assembly;
+        GapReport::new(&findings, (assembly, &all), |triangle| arrays::name_of(assembly, triangle))
+    });
     let parts = &workpiece.assembly.parts()[..workpiece.garments.len()];
-    Ok((parts.iter().map(|part| all[part.vertices.clone()].to_vec()).collect(), report))
+    Ok((parts.iter().map(|part| all[part.vertices.clone()].to_vec()).collect(), report, gap))
 }
 
-/// Positions of every garment, and the report.
-type Done = (Vec<Vec<DVec3>>, FixReport);
+/// Positions of every garment, the report, and the gap if one was asked for.
+type Done = (Vec<Vec<DVec3>>, FixReport, Option<GapReport>);
 
 /// Tells the caller of a step and waits for the answer: whether to go on.
 fn tell<R>(line: &Line<News, R>, progress: &Progress<'_>, cloth_count: usize) -> bool {
@@ -165,7 +185,7 @@ fn tell<R>(line: &Line<News, R>, progress: &Progress<'_>, cloth_count: usize) ->
 
 fn examine(workpiece: &Workpiece, positions: &[DVec3], start: Instant, workspace: &mut Workspace) -> Examination {
     let assembly = &workpiece.assembly;
-    let name_of = |triangle| assembly.parts()[assembly.part_of_triangle(triangle)].name.clone();
+    let name_of = |triangle| arrays::name_of(assembly, triangle);
     let mut found = analysis::examine(assembly, positions, SmallestGap::Measured, name_of, workspace);
     found.report.seconds = start.elapsed().as_secs_f64();
     found
@@ -174,7 +194,7 @@ fn examine(workpiece: &Workpiece, positions: &[DVec3], start: Instant, workspace
 impl Task {
     fn workpiece(&self) -> Result<Workpiece, String> {
         let meshes: Vec<Borrowed<'_>> = self.garments.iter().map(|own| Borrowed::of(&own.name, &own.mesh)).collect();
-        let bodies: Vec<Borrowed<'_>> = self.bodies.iter().map(|(name, mesh)| Borrowed::of(name, mesh)).collect();
+        let bodies = Borrowed::all(&self.bodies);
         let assembly = arrays::assemble(&meshes, &bodies)?;
         let mut garments = Vec::new();
         for OwnGarment { name, mesh, pins, .. } in &self.garments {

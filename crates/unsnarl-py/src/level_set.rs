@@ -1,16 +1,19 @@
 //! `unsnarl.LevelSet`: signed distances, asked for in bulk.
 
 use crate::arrays::{self, NamedArrays, wrong};
-use crate::working;
+use crate::working::{self, Stop};
 use numpy::{PyArray1, PyArray2, PyReadonlyArray2};
 use pyo3::prelude::*;
 use rayon::prelude::*;
 use std::path::PathBuf;
 use std::sync::Arc;
-use unsnarl_geometry::DVec3;
+use unsnarl_geometry::{DVec3, TriMesh};
 use unsnarl_io::level_set_file;
 use unsnarl_volume::LevelSet;
 use unsnarl_volume::level_set::{Csg, Extraction, MeshSettings};
+
+/// Points that are asked about between two looks for Ctrl-C.
+const PORTION: usize = 1 << 16;
 
 /// A level set that does not change.
 #[pyclass(frozen)]
@@ -60,7 +63,11 @@ impl Levels {
         threads: Option<usize>,
     ) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray2<f64>>)> {
         let points = arrays::points(&points).map_err(wrong)?;
-        let answers = working::run_borrowed(py, threads, || self.inner.values_and_gradients(points))?;
+        let stop = Stop::default();
+        let answers: Vec<(f64, DVec3)> = working::run_borrowed(py, threads, &stop, || {
+            let portions = points.chunks(PORTION).take_while(|_| !stop.is_set());
+            portions.flat_map(|portion| self.inner.values_and_gradients(portion)).collect()
+        })?;
         let values: Vec<f64> = answers.iter().map(|(value, _)| *value).collect();
         let gradients: Vec<DVec3> = answers.iter().map(|(_, gradient)| *gradient).collect();
         Ok((PyArray1::from_vec(py, values), arrays::array_of_points(py, &gradients)?))
@@ -74,8 +81,12 @@ impl Levels {
         threads: Option<usize>,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let points = arrays::points(&points).map_err(wrong)?;
-        let nearest = |point: &DVec3| self.inner.closest_point(*point).unwrap_or(DVec3::NAN);
-        let found: Vec<DVec3> = working::run_borrowed(py, threads, || points.par_iter().map(nearest).collect())?;
+        let stop = Stop::default();
+        let nearest = |point: &DVec3| match stop.is_set() {
+            true => DVec3::NAN,
+            false => self.inner.closest_point(*point).unwrap_or(DVec3::NAN),
+        };
+        let found: Vec<DVec3> = working::run_borrowed(py, threads, &stop, || points.par_iter().map(nearest).collect())?;
         arrays::array_of_points(py, &found)
     }
 
@@ -92,7 +103,9 @@ impl Levels {
             "marching" => Extraction::Marching,
             _ => return Err(wrong(format!("method: `{method}` is none of surface-nets, marching"))),
         };
-        let mesh = working::run_borrowed(py, threads, || self.inner.to_mesh(extraction))?;
+        let levels = self.shared();
+        let work = move |_: &working::Line<(), TriMesh>| levels.to_mesh(extraction);
+        let mesh = working::run(py, threads, &Stop::default(), work, |_, ()| Ok(true))?;
         Ok((arrays::array_of_points(py, &mesh.positions)?, arrays::array_of_triangles(py, &mesh.triangles)?))
     }
 
@@ -121,12 +134,17 @@ impl Levels {
 }
 
 impl Levels {
+    /// The level set itself.
+    pub fn shared(&self) -> Arc<LevelSet> {
+        Arc::clone(&self.inner)
+    }
+
     fn make(
         py: Python<'_>,
         threads: Option<usize>,
         make: impl FnOnce() -> Result<LevelSet, String> + Send + 'static,
     ) -> PyResult<Self> {
-        let stop = working::Stop::default();
+        let stop = Stop::default();
         let work = move |_: &working::Line<(), Result<LevelSet, String>>| make();
         let made = working::run(py, threads, &stop, work, |_, ()| Ok(true))?.map_err(wrong)?;
         Ok(Self { inner: Arc::new(made) })

@@ -12,7 +12,9 @@ mod checking;
 mod command;
 mod fixing;
 mod level_set;
+mod refining;
 mod scene;
+mod volumes;
 mod working;
 
 use pyo3::pymodule;
@@ -21,7 +23,7 @@ use pyo3::pymodule;
 #[pymodule]
 mod _unsnarl {
     #[pymodule_export]
-    use super::checking::check;
+    use super::checking::{addresses, check};
     #[pymodule_export]
     use super::command::command;
     #[pymodule_export]
@@ -29,5 +31,9 @@ mod _unsnarl {
     #[pymodule_export]
     use super::level_set::Levels;
     #[pymodule_export]
+    use super::refining::refine;
+    #[pymodule_export]
     use super::scene::Simulated;
+    #[pymodule_export]
+    use super::volumes::{tetrahedralize, trim};
 }

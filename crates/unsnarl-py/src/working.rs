@@ -15,7 +15,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
 use std::time::Duration;
 
 /// Time between looks for signals.
-const LISTEN: Duration = Duration::from_millis(25);
+const LISTEN: Duration = Duration::from_millis(10);
 /// Bytes of stack for every thread, as the command has them.
 const STACK: usize = 8 << 20;
 
@@ -96,8 +96,13 @@ fn listen<N, R>(
     }
 }
 
-/// Works on borrowed memory: after a signal the call ends when the work does.
-pub fn run_borrowed<R: Send>(py: Python<'_>, threads: Option<usize>, work: impl FnOnce() -> R + Send) -> PyResult<R> {
+/// Works on borrowed memory: after a signal the call ends when the work does, which should look at `stop`.
+pub fn run_borrowed<R: Send>(
+    py: Python<'_>,
+    threads: Option<usize>,
+    stop: &Stop,
+    work: impl FnOnce() -> R + Send,
+) -> PyResult<R> {
     let pool = pool(threads)?;
     let (line, words) = mpsc::channel::<Word<(), R>>();
     py.detach(move || {
@@ -107,7 +112,7 @@ pub fn run_borrowed<R: Send>(py: Python<'_>, threads: Option<usize>, work: impl 
                 let outcome = catch_unwind(AssertUnwindSafe(|| pool.install(work)));
                 let _ = line.send(Word::Done(outcome));
             });
-            listen(&words, &Stop::default(), |(), _| Ok(()))
+            listen(&words, stop, |(), _| Ok(()))
         })
     })
 }

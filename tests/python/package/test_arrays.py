@@ -6,7 +6,7 @@ import numpy as np
 import support
 import trimesh
 import unsnarl
-from unsnarl import _meshes
+from unsnarl import _meshes, _unsnarl
 
 
 class WithArray:
@@ -33,6 +33,21 @@ class Arrays(unittest.TestCase):
         own = _meshes.mesh(V, F, "m")
         self.assertTrue(own.points is V and own.triangles is F)
         self.assertTrue(unsnarl.check(V, F).clean)
+
+    def test_the_engine_reads_borrowed_arrays_where_they_are(self):
+        V, F = support.sheet(5)
+
+        def places(points, triangles):
+            return _unsnarl.addresses(_meshes.mesh(points, triangles, "m"))
+
+        own = (V.__array_interface__["data"][0], F.__array_interface__["data"][0])
+        self.assertEqual(places(V, F), own)
+        part = (V[5:], np.ascontiguousarray(F[:4] * 0 + [0, 1, 2]))
+        self.assertEqual(places(*part)[0], own[0] + 5 * 24)
+        V.flags.writeable = F.flags.writeable = False
+        self.assertEqual(places(V, F), own)
+        copied = places(V.astype(np.float32), F.astype(np.int64))
+        self.assertTrue(copied[0] != own[0] and copied[1] != own[1])
 
     def test_everything_else_is_taken_with_the_same_result(self):
         V, F = support.crossing_sheets()
@@ -120,6 +135,13 @@ class Arrays(unittest.TestCase):
             (dict(max_seconds="soon"), TypeError, "max_seconds"),
             (dict(on_step=3), TypeError, "on_step"),
             (dict(threads=0), ValueError, "threads"),
+            (dict(gap=0.0), ValueError, "gap: expected metres above 0, found 0.0"),
+            (dict(gap=float("nan")), ValueError, "gap: expected metres above 0"),
+            (dict(gap="wide"), TypeError, "gap: expected metres, found 'wide'"),
+            (dict(gap=True), TypeError, "gap: expected metres, found a truth value"),
+            (dict(gap=0.04), ValueError, "gap: 0.04 m is more than"),
+            (dict(gap=9.0), ValueError, "gap: 9 m is as large as the garment"),
+            (dict(gap_strict=True), ValueError, "gap_strict: exempts no pair from the gap; give the gap too"),
         ]
         for wishes, kind, words in rows:
             with self.assertRaises(kind, msg=str(wishes)) as caught:

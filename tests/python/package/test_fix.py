@@ -39,6 +39,34 @@ class Fix(unittest.TestCase):
             garments = unsnarl.fix([(V, F), (V + [0, 0.5, 0], F)])
             self.assertEqual([len(own) for own in garments.V], [len(V)] * 2)
 
+    def test_gaps_are_those_of_the_command(self):
+        V, F = support.crossing_sheets(8)
+        VB, FB = support.sphere(8, 0.03)
+        VB = VB + [0.035, -0.035, 0.035]
+        with support.folder() as name:
+            cloth, body, out = (pathlib.Path(name) / file for file in ("cloth.obj", "body.obj", "out.obj"))
+            support.write_obj(cloth, V, F)
+            support.write_obj(body, VB, FB)
+            for words, wishes in [((), {}), (("--gap-strict",), {"gap_strict": True})]:
+                theirs = support.run("check", cloth, "--body", body, "--gap", "2mm", *words, "--json", "-")
+                ours = unsnarl.check(V, F, body=(VB, FB), gap=0.002, **wishes)
+                self.assertEqual(support.plain(theirs), support.plain(ours.report))
+                self.assertGreater(ours.gap["pairs_below"], 0)
+                self.assertFalse(ours.keeps_gap)
+            fix = ("fix", cloth, "--body", body, "-o", out, "--gap", "2mm", "--keep-partial", "--json", "-")
+            theirs = support.run(*fix)
+            ours = unsnarl.fix(V, F, body=(VB, FB), gap=0.002)
+            self.assertEqual(support.plain(theirs), support.plain(ours.report))
+            np.testing.assert_array_equal(support.read_obj(out)[0], ours.V)
+        self.assertTrue(ours.clean and ours.keeps_gap)
+        self.assertGreaterEqual(ours.gap["certified"], 0.002)
+        # Independent of the engine's list of pairs: vertices of the two sheets, which do not meet at rest.
+        flat, waves = ours.V[: len(V) // 2], ours.V[len(V) // 2 :]
+        self.assertGreaterEqual(np.linalg.norm(flat[:, None] - waves[None], axis=2).min(), 0.002)
+        self.assertTrue(unsnarl.check(ours.V, F, body=(VB, FB), gap=0.0019).keeps_gap)
+        wide = unsnarl.check(V, F, gap=True)
+        self.assertTrue(wide.gap is None and wide.smallest_gap == 0.0)
+
     def test_clean_cloth_comes_back_bit_for_bit_as_a_new_array(self):
         V, F = support.sheet(6, lambda x, z: 0.01 * np.sin(30 * x))
         result = unsnarl.fix(V, F)

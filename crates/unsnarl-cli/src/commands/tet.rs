@@ -97,8 +97,9 @@ enum MethodName {
     Elements,
 }
 
+/// The report of the command.
 #[derive(Serialize)]
-struct Report {
+pub struct Report {
     schema: &'static str,
     finished: bool,
     source: &'static str,
@@ -119,7 +120,7 @@ struct Report {
 
 /// How well the boundary meets the surface.
 #[derive(Serialize)]
-struct Fit {
+pub struct Fit {
     /// The largest distance of a boundary node, metres.
     largest_distance: f64,
     /// Boundary nodes farther than a hundredth of the finest edge.
@@ -135,14 +136,21 @@ struct SweepReport {
     largest_distance: f64,
 }
 
-#[derive(Serialize)]
-struct Seconds {
-    read: f64,
-    distance: f64,
-    lattice: f64,
-    compress: f64,
-    write: f64,
-    total: f64,
+/// How long the stages took.
+#[derive(Default, Serialize)]
+pub struct Seconds {
+    /// Reading the body.
+    pub read: f64,
+    /// Making its distance.
+    pub distance: f64,
+    /// Refining lattices and choosing elements.
+    pub lattice: f64,
+    /// Moving the boundary to the surface.
+    pub compress: f64,
+    /// Measuring and writing.
+    pub write: f64,
+    /// Everything.
+    pub total: f64,
 }
 
 /// Runs the command.
@@ -264,7 +272,7 @@ fn read_body(input: &Path, flags: &Fill) -> Result<Read, Failure> {
 }
 
 /// Samples of a level set to an edge, where a mesh has to go through one.
-const SAMPLES_PER_EDGE: f64 = 3.0;
+pub const SAMPLES_PER_EDGE: f64 = 3.0;
 
 fn distance(
     read: Read,
@@ -295,7 +303,7 @@ fn distance(
 }
 
 /// About the edge for a number of elements: a dozen for each triangle of the surface.
-fn edge_guess(mesh: &TriMesh, count: usize) -> f64 {
+pub fn edge_guess(mesh: &TriMesh, count: usize) -> f64 {
     let area = |triangle: &[u32; 3]| {
         let [a, b, c] = triangle.map(|vertex| mesh.positions.get(vertex as usize).copied().unwrap_or(DVec3::ZERO));
         0.5 * (b - a).cross(c - a).length()
@@ -332,7 +340,8 @@ fn surface_of(mesh: &TetMesh) -> TriMesh {
     TriMesh { positions, triangles }
 }
 
-fn fit(mesh: &TetMesh, signed: &SignedMesh, edge: f64) -> Fit {
+/// Measures how well the boundary meets the surface.
+pub fn fit(mesh: &TetMesh, signed: &SignedMesh, edge: f64) -> Fit {
     use unsnarl_volume::Field;
     let surface = surface_of(mesh);
     let distances: Vec<f64> = surface.positions.iter().map(|&position| signed.value(position).abs()).collect();
@@ -411,7 +420,8 @@ fn text(found: &measure::TetMeasures, fit: &Fit, made: &TetReport, source: Sourc
     )
 }
 
-fn report(made: TetReport, quality: Quality, fit: Fit, source: Source, finished: bool, seconds: Seconds) -> Report {
+/// Puts everything into a report.
+pub fn report(made: TetReport, quality: Quality, fit: Fit, source: Source, finished: bool, seconds: Seconds) -> Report {
     let sweep = |sweep: &tet_mesh::compress::Sweep| SweepReport {
         share_of_nodes: sweep.share,
         worst_quality: sweep.worst_quality,

@@ -56,8 +56,9 @@ enum Side {
     Outside,
 }
 
+/// The report of the command.
 #[derive(Serialize)]
-struct Report {
+pub struct Report {
     schema: &'static str,
     vertices: [usize; 2],
     triangles: [usize; 2],
@@ -147,7 +148,8 @@ fn read(path: &Path, flags: &Flags) -> Result<MeshFile, Failure> {
     mesh::read(path, &options).map_err(Failure::input)
 }
 
-fn mean_edge(mesh: &TriMesh) -> f64 {
+/// The mean edge of the triangles, metres.
+pub fn mean_edge(mesh: &TriMesh) -> f64 {
     let at = |vertex: u32| mesh.positions[vertex as usize];
     let around = |&[a, b, c]: &[u32; 3]| at(a).distance(at(b)) + at(b).distance(at(c)) + at(c).distance(at(a));
     mesh.triangles.iter().map(around).sum::<f64>() / (3 * mesh.triangles.len()).max(1) as f64
@@ -157,7 +159,7 @@ fn mean_edge(mesh: &TriMesh) -> f64 {
 fn level_set(flags: &Flags, edge: f64, session: &Session) -> Result<LevelSet, Failure> {
     let mut level_set = if Format::from_path(&flags.by).is_some() {
         let by = read(&flags.by, flags)?;
-        let spacing = flags.spacing.unwrap_or(0.25 * edge);
+        let spacing = flags.spacing.unwrap_or(SPACING_PER_EDGE * edge);
         if !(spacing.is_finite() && spacing > 0.0) {
             return Err(Failure::usage("--spacing takes a positive number of metres"));
         }
@@ -169,15 +171,25 @@ fn level_set(flags: &Flags, edge: f64, session: &Session) -> Result<LevelSet, Fa
     } else {
         level_set_file::read(&flags.by).map_err(Failure::input)?
     };
-    let spacing = level_set.frame().spacing;
-    let reach = (2.0 * edge).min(WIDEST_BAND * spacing);
-    if level_set.half_width() < reach {
-        level_set.set_half_width(reach, Reinitialization::FastSweeping);
+    if let Some(reach) = reach_beyond(&mut level_set, edge) {
         session.note(format!("the band of the level set was widened to {reach:.4} m"));
     }
-    level_set.extend_far();
     Ok(level_set)
 }
+
+/// Lets distances reach as far as an edge of the surface; gives the width of the band if it had to be widened.
+pub fn reach_beyond(level_set: &mut LevelSet, edge: f64) -> Option<f64> {
+    let reach = (2.0 * edge).min(WIDEST_BAND * level_set.frame().spacing);
+    let is_narrow = level_set.half_width() < reach;
+    if is_narrow {
+        level_set.set_half_width(reach, Reinitialization::FastSweeping);
+    }
+    level_set.extend_far();
+    is_narrow.then_some(reach)
+}
+
+/// The spacing of a level set that is made of a mesh, in mean edges of the surface.
+pub const SPACING_PER_EDGE: f64 = 0.25;
 
 /// The widest band that is made for a coarse surface, in samples to either side.
 const WIDEST_BAND: f64 = 24.0;
@@ -205,7 +217,8 @@ fn remark(report: &TrimReport, session: &Session) {
     }
 }
 
-fn report(found: &TrimReport, seconds: f64) -> Report {
+/// Puts what was found into a report.
+pub fn report(found: &TrimReport, seconds: f64) -> Report {
     let row = |of: &'static str, angles: &Angles| AngleRow {
         of,
         triangles: angles.triangles,

@@ -16,10 +16,26 @@ if TYPE_CHECKING:
     from ._check import CheckReport, check
     from ._fix import FixResult, Progress, fix
     from ._level_set import LevelSet
+    from ._refine import RefineResult, refine
     from ._scene import Scene
+    from ._volumes import TetMesh, TrimResult, tetrahedralize, trim
 
 __version__ = "0.1.0"
-__all__ = ["CheckReport", "FixResult", "LevelSet", "Progress", "Scene", "check", "fix"]
+__all__ = [
+    "CheckReport",
+    "FixResult",
+    "LevelSet",
+    "Progress",
+    "RefineResult",
+    "Scene",
+    "TetMesh",
+    "TrimResult",
+    "check",
+    "fix",
+    "refine",
+    "tetrahedralize",
+    "trim",
+]
 
 # Loaded when they are first used: the command starts without numpy.
 _HOMES = {
@@ -29,7 +45,13 @@ _HOMES = {
     "Progress": "._fix",
     "fix": "._fix",
     "LevelSet": "._level_set",
+    "RefineResult": "._refine",
+    "refine": "._refine",
     "Scene": "._scene",
+    "TetMesh": "._volumes",
+    "TrimResult": "._volumes",
+    "tetrahedralize": "._volumes",
+    "trim": "._volumes",
 }
 
 

@@ -35,6 +35,16 @@ class CheckReport:
         return self.report["contours"]
 
     @property
+    def gap(self) -> dict[str, Any] | None:
+        """What was found out about the gap, if one was asked for: `asked`, `certified`, `pairs_below`, `exempt`, `nearest`."""
+        return self.report.get("gap")
+
+    @property
+    def keeps_gap(self) -> bool:
+        """Whether nothing meets and every pair keeps the gap that was asked for; `clean` if none was."""
+        return self.clean and (self.gap is None or self.gap["pairs_below"] == 0)
+
+    @property
     def smallest_gap(self) -> float | None:
         """Metres between parts that do not meet, if it was asked for."""
         return self.report["smallest_gap"]
@@ -45,15 +55,25 @@ class CheckReport:
         return f"CheckReport(not clean, {len(self.pairs)} pairs meet in {len(self.contours)} contours)"
 
 
-def check(V: Any, F: Any = None, body: Any = None, gap: Any = None, *, threads: int | None = None) -> CheckReport:
+def check(
+    V: Any,
+    F: Any = None,
+    body: Any = None,
+    gap: bool | float | None = None,
+    *,
+    gap_strict: bool = False,
+    threads: int | None = None,
+) -> CheckReport:
     """Finds every intersection of a garment, or of a list of garments, with itself, with each other and with bodies.
 
     V, F: points (n, 3) in metres and triangles (m, 3); or a mesh with `.vertices`/`.faces` (trimesh) or `.points`/`.faces`
     (pyvista) alone; or a list of meshes. `body`: a mesh or a list; its own intersections do not count.
-    `gap=True` also measures the smallest gap.
+    `gap=True` also measures the smallest gap; `gap=0.002` says which pairs are nearer than two millimetres, but for those
+    that are nearer at rest already (`gap_strict=True`: no pair is exempt).
     """
     garments, _ = _meshes.meshes(V, F, "garment")
-    if gap is not None and not isinstance(gap, (bool, np.bool_)):
-        raise NotImplementedError("gap: this version measures the smallest gap (gap=True); it does not certify one")
-    report, pairs = _unsnarl.check(garments, _meshes.bodies(body), bool(gap), threads)
+    is_measured = gap is not None and not isinstance(gap, (bool, np.bool_))
+    asked = _meshes.gap(gap if is_measured else None, gap_strict)
+    wishes = {"smallest_gap": bool(gap), "gap": asked, "gap_strict": bool(gap_strict)}
+    report, pairs = _unsnarl.check(garments, _meshes.bodies(body), wishes, threads)
     return CheckReport(json.loads(report), pairs)

@@ -37,6 +37,16 @@ class FixResult:
         """Whether the exact check of these very positions found nothing."""
         return self.report["clean"]
 
+    @property
+    def gap(self) -> dict[str, Any] | None:
+        """What was reached of the gap, if one was asked for: `asked`, `certified`, `pairs_below`, `exempt`, `nearest`."""
+        return self.report.get("gap")
+
+    @property
+    def keeps_gap(self) -> bool:
+        """Whether it is clean and every pair keeps the gap that was asked for; `clean` if none was."""
+        return self.clean and (self.gap is None or self.gap["pairs_below"] == 0)
+
     def __repr__(self) -> str:
         left = "clean" if self.clean else f"{self.report['after']['intersecting_triangle_pairs']} pairs left"
         return f"FixResult({left}, {self.report['steps']} steps, {self.report['seconds']:.2f} s)"
@@ -55,6 +65,7 @@ def fix(
     max_seconds: float = 300.0,
     on_step: Callable[[Progress], Any] | None = None,
     *,
+    gap_strict: bool = False,
     threads: int | None = None,
 ) -> FixResult:
     """Untangles a garment, or a list of garments together, and certifies the result.
@@ -63,18 +74,20 @@ def fix(
     pair (UV, triangles); its own shape without. `pins`: indices or a mask of vertices that stay. `layers`: one number for
     each garment, from the inside out. `style`: what becomes of folds that bite into themselves: `unfold`, `fold-out`,
     `fold-in`, `crease`, or {where: style}. `on_step(progress)` hears of every step; `False` stops with the best so far.
+    `gap`: metres that no two parts may be nearer than, opened after untangling and certified; pairs that are nearer at rest
+    already are exempt, unless `gap_strict=True`.
     For a list of garments `rest` and `pins` are lists too, with None where there is nothing to say.
     """
     garments, is_one = _meshes.meshes(V, F, "garment")
-    if gap is not None:
-        raise NotImplementedError("gap: this version does not certify a gap")
-    rests = _per_garment(rest, garments, is_one, "rest")
-    held = _per_garment(pins, garments, is_one, "pins")
+    rests = _meshes.per_garment(rest, len(garments), is_one, "rest")
+    held = _meshes.per_garment(pins, len(garments), is_one, "pins")
     wishes = {
         "layers": _layers(layers),
         "style": _styles(style),
         "method": method,
         "max_seconds": _seconds(max_seconds),
+        "gap": _meshes.gap(gap, gap_strict),
+        "gap_strict": bool(gap_strict),
     }
     if on_step is not None and not callable(on_step):
         raise TypeError("on_step: expected a function of one argument")
@@ -86,16 +99,6 @@ def fix(
     listener = None if on_step is None else lambda *news: on_step(Progress(*news))
     positions, report = _unsnarl.fix(tasks, _meshes.bodies(body), wishes, listener, threads)
     return FixResult(positions[0] if is_one else positions, json.loads(report))
-
-
-def _per_garment(value: Any, garments: list[_meshes.Mesh], is_one: bool, what: str) -> list[Any]:
-    if is_one:
-        return [value]
-    if value is None:
-        return [None] * len(garments)
-    if not isinstance(value, (list, tuple)) or len(value) != len(garments):
-        raise ValueError(f"{what}: expected a list with one entry, or None, for each of the {len(garments)} garments")
-    return list(value)
 
 
 def _layers(value: Any) -> list[int]:

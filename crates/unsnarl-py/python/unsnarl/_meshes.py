@@ -115,6 +115,67 @@ def panels(value: Any, own: Mesh) -> tuple[np.ndarray, np.ndarray]:
     return places, corners
 
 
+def gap(value: Any, is_strict: bool) -> float | None:
+    """A gap that is asked for, metres."""
+    if value is None:
+        if is_strict:
+            raise ValueError("gap_strict: exempts no pair from the gap; give the gap too")
+        return None
+    if isinstance(value, (bool, np.bool_)):
+        raise TypeError("gap: expected metres, found a truth value")
+    try:
+        metres = float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"gap: expected metres, found {value!r}") from None
+    if not 0 < metres < np.inf:
+        raise ValueError(f"gap: expected metres above 0, found {metres}")
+    return metres
+
+
+def edges(value: Any, what: str) -> np.ndarray:
+    """Rows of two vertex indices, as C-contiguous int32; none without a value."""
+    array = _array([] if value is None else value, what)
+    if not array.size:
+        return np.zeros((0, 2), np.int32)
+    if array.dtype.kind not in "iu":
+        raise TypeError(f"{what}: expected whole numbers, found {array.dtype}")
+    if array.ndim != 2 or array.shape[1] != 2:
+        raise ValueError(f"{what}: expected shape (k, 2), found {array.shape}")
+    if int(array.max()) > 2**31 - 1 or int(array.min()) < 0:
+        raise ValueError(f"{what}: expected indices of vertices")
+    return np.require(array, np.int32, ["C", "A"])
+
+
+def per_garment(value: Any, count: int, is_one: bool, what: str) -> list[Any]:
+    """One entry, or None, for each garment; for a single garment the value itself."""
+    if is_one:
+        return [value]
+    if value is None:
+        return [None] * count
+    if not isinstance(value, (list, tuple)) or len(value) != count:
+        raise ValueError(f"{what}: expected a list with one entry, or None, for each of the {count} garments")
+    return list(value)
+
+
+def whole_number(value: Any, what: str) -> int:
+    """A number without a fraction, not below 0."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
+        raise TypeError(f"{what}: expected a whole number, found {value!r}")
+    if not 0 <= value < 2**31:
+        raise ValueError(f"{what}: {value} is out of range")
+    return int(value)
+
+
+def number(value: Any, what: str) -> float | None:
+    """A number, or nothing."""
+    if value is None:
+        return None
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{what}: expected a number, found {value!r}") from None
+
+
 def _array(value: Any, what: str) -> np.ndarray:
     try:
         return np.asarray(value)

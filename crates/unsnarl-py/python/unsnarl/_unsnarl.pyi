@@ -3,10 +3,10 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias, final
 
-from numpy import float64, int32
+from numpy import float64, int32, uint8
 from numpy.typing import NDArray
 
-__all__ = ["Levels", "Simulated", "check", "command", "fix"]
+__all__ = ["Levels", "Simulated", "addresses", "check", "command", "fix", "refine", "tetrahedralize", "trim"]
 
 _Points: TypeAlias = NDArray[float64]
 _Triangles: TypeAlias = NDArray[int32]
@@ -14,9 +14,12 @@ _Mesh: TypeAlias = tuple[str, _Points, _Triangles]
 _Garment: TypeAlias = tuple[_Mesh, tuple[_Points, _Triangles] | None, list[int]]
 
 def check(
-    garments: Sequence[_Mesh], bodies: Sequence[_Mesh], smallest_gap: bool, threads: int | None
+    garments: Sequence[_Mesh], bodies: Sequence[_Mesh], wishes: Mapping[str, Any], threads: int | None
 ) -> tuple[str, NDArray[int32]]:
     """Looks for everything that meets: the report as JSON, and the pairs of triangles."""
+
+def addresses(mesh: _Mesh) -> tuple[int, int]:
+    """Where points and triangles of a mesh are in memory, as the engine reads them."""
 
 def fix(
     garments: Sequence[_Garment],
@@ -26,6 +29,24 @@ def fix(
     threads: int | None,
 ) -> tuple[list[_Points], str]:
     """Untangles garments: their positions, and the report as JSON."""
+
+def refine(
+    garments: Sequence[tuple[_Mesh, NDArray[int32]]],
+    bodies: Sequence[_Mesh],
+    wishes: Mapping[str, Any],
+    threads: int | None,
+) -> tuple[list[tuple[_Points, _Triangles, _Points]], str]:
+    """Refines garments: points, triangles and normals of each, and the report as JSON."""
+
+def tetrahedralize(
+    body: Levels | _Mesh, wishes: Mapping[str, Any], threads: int | None
+) -> tuple[_Points, NDArray[int32], NDArray[uint8], _Triangles, str]:
+    """Fills a body: nodes, tetrahedra, their levels, triangles of the boundary, and the report as JSON."""
+
+def trim(
+    mesh: _Mesh, by: Levels | _Mesh, wishes: Mapping[str, Any], threads: int | None
+) -> tuple[_Points, _Triangles, NDArray[int32], NDArray[int32], str]:
+    """Cuts a surface: points, triangles, vertices of the input, edges of the new border, and the report as JSON."""
 
 def command(arguments: list[str]) -> int:
     """Runs the command with its arguments, the name of the program first; gives the exit status."""

@@ -1,28 +1,37 @@
 """Batches from Python: on Ray, and with a table of the report.
 
     python -m unsnarl.batch JOBS -o DIR                          # as `unsnarl batch`, then DIR/report.parquet
-    python -m unsnarl.batch --on ray JOBS -o DIR --address auto  # the samples as tasks of a cluster
+    python -m unsnarl.batch --on ray JOBS -o DIR --address auto  # the samples on a cluster
 
 JOBS and DIR are on a file system that all machines share, and every machine has this package (`unsnarl[ray]`). Samples are committed
-as `unsnarl batch` commits them: a task that is lost with its machine runs again elsewhere and skips what is committed.
+as `unsnarl batch` commits them: what a machine was working on when it was lost is run again elsewhere, and what is committed is skipped.
 All other flags are those of `unsnarl batch`.
 """
 
 from __future__ import annotations
 
 import argparse
+import collections
+import importlib
 import json
 import os
 import pathlib
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+import tempfile
+import threading
+import time
+from collections.abc import Sequence
 from typing import Any
 
-#: Samples of a task at most; starting one costs some milliseconds.
-MOST_SAMPLES_PER_TASK = 16
-#: How often a task is run again that was lost with its machine.
-RETRIES = 20
+#: Samples that a worker is handed at once, at most.
+MOST_SAMPLES_AT_ONCE = 16
+#: Portions that a worker has before it, so that it does not wait for the head.
+PORTIONS_AHEAD = 2
+#: Workers that may be lost one after the other without a sample in between.
+MOST_LOSSES = 20
+#: Seconds between looks for machines that have joined the cluster.
+LOOK_AGAIN = 2.0
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -35,14 +44,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--on", choices=["this", "ray"], default="this", help="where samples run")
     parser.add_argument("--address", help="a Ray cluster; without it one is started on this machine")
     parser.add_argument("-q", "--quiet", action="store_true", help="print errors only")
-    parser.add_argument("--cpus", type=float, default=1.0, help="cores of a task (Ray)")
+    parser.add_argument("--cpus", type=float, default=1.0, help="cores of a worker (Ray)")
+    parser.add_argument("--jobs", metavar="N", help="samples at once (this machine)")
+    parser.add_argument("--threads", metavar="N", help="threads of each sample [default on Ray: the cores of a worker]")
+    parser.add_argument("--json", metavar="PATH", help="write totals and failures here (`-`: standard output)")
     flags, rest = parser.parse_known_args(arguments)
-    if not flags.cpus > 0:
+    if not 0 < flags.cpus < 1e6:
         parser.error("--cpus: expected a number above 0")
+    if flags.on == "ray" and flags.jobs is not None:
+        parser.error("--jobs: is for one machine; on Ray there is a worker for every --cpus cores of the cluster")
     jobs = flags.jobs if any(mark in flags.jobs for mark in "*?[") else os.path.abspath(flags.jobs)
     words = [jobs, "-o", os.path.abspath(flags.output), *rest]
     if flags.on == "this":
-        status = _command([*words, "-q"] if flags.quiet else words)
+        own = [word for name in ("jobs", "threads", "json") if (value := getattr(flags, name)) for word in (f"--{name}", value)]
+        status = _command([*words, *own, *(["-q"] if flags.quiet else [])])
     else:
         status = _on_ray(words, flags)
     if status in (0, 1):
@@ -65,61 +80,144 @@ def pending(words: Sequence[str]) -> list[int]:
 
 
 def _on_ray(words: list[str], flags: argparse.Namespace) -> int:
-    try:
-        # A folder of this name where one happens to be is not Ray.
-        from ray import init  # type: ignore
-    except ImportError:
+    # Ray takes a while to be loaded; the samples are listed meanwhile.
+    loading = threading.Thread(target=_load_ray)
+    loading.start()
+    left = pending(words)
+    loading.join()
+    # A folder of this name where one happens to be is not Ray.
+    ray = sys.modules.get("ray")
+    if not hasattr(ray, "init"):
         print("error: --on ray needs Ray: pip install 'unsnarl[ray]'", file=sys.stderr)
         return 2
-    import ray  # type: ignore
-
-    left = pending(words)
     if left:
         try:
-            init(address=flags.address, log_to_driver=False, logging_level="ERROR")
+            own_cluster = {} if flags.address else {"include_dashboard": False}
+            ray.init(address=flags.address, log_to_driver=False, logging_level="ERROR", **own_cluster)
         except (ConnectionError, RuntimeError, ValueError) as error:
             where = flags.address or "on this machine"
             print(f"error: no Ray cluster {where}: {str(error).splitlines()[0]}", file=sys.stderr)
             return 2
-        cores = ray.cluster_resources().get("CPU", 1.0)
-        size = max(1, min(MOST_SAMPLES_PER_TASK, int(len(left) / (4 * cores / flags.cpus))))
-        threads = str(max(1, int(flags.cpus)))
-        own = [*words, "--jobs", "1", "--threads", threads, "-q", "--only"]
-        task = ray.remote(num_cpus=flags.cpus, max_retries=RETRIES)(_run_samples)
-        waiting = [task.remote([*own, ",".join(map(str, part))], os.getcwd()) for part in _parts(left, size)]
+        own = [*words, "--jobs", "1", "--threads", flags.threads or str(max(1, int(flags.cpus))), "-q"]
         try:
-            _drain(ray, waiting, size, len(left), not flags.quiet)
+            _Crew(ray, own, flags, left).drain()
         finally:
             ray.shutdown()
-    return _command([*words, "--gather", *(["-q"] if flags.quiet else [])])
+    told = [*(["--json", flags.json] if flags.json else []), *(["-q"] if flags.quiet else [])]
+    return _command([*words, "--gather", *told])
 
 
-def _drain(ray: Any, waiting: list[Any], size: int, total: int, is_told: bool) -> None:
-    """Waits for all tasks; a task that failed for good leaves its samples pending, which the report shows."""
-    is_told, done = is_told and sys.stderr.isatty(), 0
-    while waiting:
-        ready, waiting = ray.wait(waiting, timeout=1.0)
-        for one in ready:
-            done += size
-            try:
-                ray.get(one)
-            except ray.exceptions.RayError as error:
-                print(f"warning: a task was lost: {str(error).splitlines()[0]}", file=sys.stderr)
-        if is_told:
-            print(f"\r{min(done, total)} of {total} samples", end="" if waiting else "\n", file=sys.stderr)
+def _load_ray() -> None:
+    try:
+        importlib.import_module("ray")
+    except ImportError:
+        pass
 
 
-def _run_samples(words: list[str], folder: str) -> int:
-    """On a machine of the cluster: runs some samples as `unsnarl batch --only` does."""
-    status = subprocess.run([sys.executable, "-m", "unsnarl", "batch", *words], cwd=folder, check=False).returncode
-    if status not in (0, 1):
-        raise RuntimeError(f"unsnarl batch ended with status {status}")
-    return status
+class _Worker:
+    """On a machine of the cluster: runs the samples that it is told, through one `unsnarl batch --serve` that stays."""
+
+    def __init__(self, words: list[str], folder: str) -> None:
+        self._said = tempfile.TemporaryFile("w+")
+        command = [sys.executable, "-m", "unsnarl", "batch", *words, "--serve"]
+        pipe = subprocess.PIPE
+        self._child = subprocess.Popen(command, cwd=folder, stdin=pipe, stdout=pipe, stderr=self._said, text=True)
+
+    def run(self, samples: list[int]) -> int:
+        """Runs samples, named by their places in the jobs; gives how many of them failed. Without any it is just there."""
+        if not samples:
+            return 0
+        assert self._child.stdin is not None and self._child.stdout is not None
+        try:
+            self._child.stdin.write(",".join(map(str, samples)) + "\n")
+            self._child.stdin.flush()
+            answer = self._child.stdout.readline()
+        except BrokenPipeError:
+            answer = ""
+        if answer:
+            return json.loads(answer)["failed"]
+        self._child.wait()
+        self._said.seek(0)
+        lines = self._said.read().split("error: ")
+        raise RuntimeError(lines[-1].strip() or f"unsnarl batch ended with status {self._child.returncode}")
 
 
-def _parts(left: list[int], size: int) -> Iterator[list[int]]:
-    for first in range(0, len(left), size):
-        yield left[first : first + size]
+class _Crew:
+    """The head: one worker for every core that the cluster has to give, each with samples before it.
+
+    Workers that are lost with their machines give back what they had; machines that join get workers too.
+    """
+
+    def __init__(self, ray: Any, words: list[str], flags: argparse.Namespace, left: list[int]) -> None:
+        self._ray, self._cpus = ray, flags.cpus
+        kind = ray.remote(num_cpus=flags.cpus, max_restarts=0)(_Worker)
+        self._hire = lambda: kind.remote(words, os.getcwd())
+        self._left, self._total = collections.deque(left), len(left)
+        #: What each worker has before it: portions by their handles. The first, without samples, says that it has started.
+        self._before: dict[Any, dict[Any, list[int]]] = {}
+        self._done, self._losses, self._looked = 0, 0, -LOOK_AGAIN
+        self._is_told = not flags.quiet and sys.stderr.isatty()
+
+    def drain(self) -> None:
+        """Runs everything. What could not be run stays pending, and the report says so."""
+        while self._left or any(samples for own in self._before.values() for samples in own.values()):
+            if self._losses > MOST_LOSSES:
+                print(f"warning: {MOST_LOSSES} workers were lost in a row; start again to go on", file=sys.stderr)
+                return
+            self._fill_up()
+            self._hand_out()
+            handles = {handle: worker for worker, own in self._before.items() for handle in own}
+            if not handles:
+                time.sleep(LOOK_AGAIN)
+                continue
+            ready, _ = self._ray.wait(list(handles), num_returns=1, timeout=1.0)
+            for handle in ready:
+                self._take_back(handles[handle], handle)
+            if self._is_told:
+                print(f"\r{self._done} of {self._total} samples", end="", file=sys.stderr)
+        if self._is_told:
+            print(file=sys.stderr)
+
+    def _fill_up(self) -> None:
+        """A worker for every core that has none."""
+        if time.monotonic() - self._looked < LOOK_AGAIN:
+            return
+        self._looked = time.monotonic()
+        cores = self._ray.cluster_resources().get("CPU", 0.0)
+        wanted = min(max(1, int(cores / self._cpus)), len(self._left))
+        for _ in range(wanted - len(self._before)):
+            worker = self._hire()
+            self._before[worker] = {worker.run.remote([]): []}
+
+    def _hand_out(self) -> None:
+        """Portions become smaller towards the end, so that all workers end at about the same time."""
+        started = [worker for worker, own in self._before.items() if all(own.values())]
+        for _ in range(PORTIONS_AHEAD):
+            for worker in started:
+                if self._left and len(self._before[worker]) < PORTIONS_AHEAD:
+                    size = max(1, min(MOST_SAMPLES_AT_ONCE, len(self._left) // (2 * PORTIONS_AHEAD * len(started))))
+                    samples = [self._left.popleft() for _ in range(size)]
+                    self._before[worker][worker.run.remote(samples)] = samples
+
+    def _take_back(self, worker: Any, handle: Any) -> None:
+        """A portion has ended, or its worker has."""
+        own = self._before.get(worker, {})
+        if handle not in own:
+            return
+        try:
+            self._ray.get(handle)
+        except self._ray.exceptions.RayError as error:
+            cause = getattr(error, "cause", None) or error
+            print(f"warning: a worker was lost: {str(cause).splitlines()[0]}", file=sys.stderr)
+            self._ray.kill(worker)
+            del self._before[worker]
+            self._left.extendleft(index for samples in own.values() for index in samples)
+            self._losses += 1
+            return
+        samples = own.pop(handle)
+        self._done += len(samples)
+        if samples:
+            self._losses = 0
 
 
 def write_parquet(folder: str | os.PathLike[str]) -> pathlib.Path:

@@ -25,7 +25,7 @@ pub mod verdict;
 pub use assembly::{Assembly, Part, PartKind};
 pub use colour::{Colours, GiaColour, GiaRegion};
 pub use contour::{Contour, ContourEnd, ContourPoint, Trace};
-pub use examine::{Examination, SmallestGap, examine};
+pub use examine::{Examination, SmallestGap, examine, examine_unless};
 pub use gap::{Exemption, GapFindings, GapReport};
 pub use kind::ContourKind;
 pub use rest_distance::RestDistances;
@@ -67,8 +67,18 @@ impl Workspace {
     /// The pairs of triangles that cross at these positions and count, looked for only where something has moved
     /// since the last analysis or search of this kind.
     pub(crate) fn crossing_pairs_again(&mut self, assembly: &Assembly, positions: &[DVec3]) -> Vec<CrossingPair> {
+        self.crossing_pairs_unless(assembly, positions, &|| false)
+    }
+
+    /// The same; once `stop` says so, pairs are passed over, and neither the result nor this workspace means anything.
+    fn crossing_pairs_unless(
+        &mut self,
+        assembly: &Assembly,
+        positions: &[DVec3],
+        stop: &(impl Fn() -> bool + Sync),
+    ) -> Vec<CrossingPair> {
         let (tree, habit, last) = self.fit(assembly.topology(), positions);
-        let counts = |a, b| assembly.counts(a, b);
+        let counts = |a, b| !stop() && assembly.counts(a, b);
         find_crossing_pairs_again(assembly.topology(), positions, tree, (habit, last), counts)
     }
 
@@ -106,7 +116,17 @@ pub struct TangledContour {
 
 /// Finds everything that crosses.
 pub fn analyze(assembly: &Assembly, positions: &[DVec3], workspace: &mut Workspace) -> Tangle {
-    in_pool(assembly.topology(), || analyze_in_pool(assembly, positions, workspace))
+    analyze_unless(assembly, positions, workspace, &|| false)
+}
+
+/// As [`analyze`]; once `stop` says so, what comes out means nothing, and neither does the workspace.
+fn analyze_unless(
+    assembly: &Assembly,
+    positions: &[DVec3],
+    workspace: &mut Workspace,
+    stop: &(impl Fn() -> bool + Sync),
+) -> Tangle {
+    in_pool(assembly.topology(), || analyze_in_pool(assembly, positions, workspace, stop))
 }
 
 /// One entry into the thread pool instead of one for each parallel loop, and none where there is nothing to share out.
@@ -114,10 +134,15 @@ fn in_pool<R: Send>(topology: &Topology, work: impl FnOnce() -> R + Send) -> R {
     if topology.triangle_count() < SMALL_MESH { work() } else { rayon::scope(|_| work()) }
 }
 
-fn analyze_in_pool(assembly: &Assembly, positions: &[DVec3], workspace: &mut Workspace) -> Tangle {
+fn analyze_in_pool(
+    assembly: &Assembly,
+    positions: &[DVec3],
+    workspace: &mut Workspace,
+    stop: &(impl Fn() -> bool + Sync),
+) -> Tangle {
     let topology = assembly.topology();
-    let pairs = workspace.crossing_pairs_again(assembly, positions);
-    if pairs.is_empty() {
+    let pairs = workspace.crossing_pairs_unless(assembly, positions, stop);
+    if pairs.is_empty() || stop() {
         return Tangle::default();
     }
     let contours = contour::trace(topology, positions, &pairs);
@@ -126,6 +151,7 @@ fn analyze_in_pool(assembly: &Assembly, positions: &[DVec3], workspace: &mut Wor
     let mut around = region::Surroundings { assembly, positions, insides: &insides, memory };
     let contours: Vec<TangledContour> = contours
         .into_iter()
+        .take_while(|_| !stop())
         .map(|contour| {
             let crossings = kind::TraceCrossings::find(topology, positions, &contour);
             let kind = kind::classify(&contour, crossings);

@@ -27,10 +27,24 @@ impl Verdict {
 
 /// Tests every pair that is not of two bodies.
 pub fn verdict(assembly: &Assembly, positions: &[DVec3], workspace: &mut Workspace) -> Verdict {
+    verdict_unless(assembly, positions, workspace, &|| false)
+}
+
+/// As [`verdict`]; once `stop` says so, pairs are passed over, and what comes out means nothing.
+pub(super) fn verdict_unless(
+    assembly: &Assembly,
+    positions: &[DVec3],
+    workspace: &mut Workspace,
+    stop: &(impl Fn() -> bool + Sync),
+) -> Verdict {
     let topology = assembly.topology();
     in_pool(topology, || {
         let tree = workspace.tree(topology, positions);
-        Verdict { pairs: find_intersecting_pairs(topology, positions, tree, |a, b| assembly.counts(a, b)) }
+        if stop() {
+            return Verdict::default();
+        }
+        let counts = |a, b| !stop() && assembly.counts(a, b);
+        Verdict { pairs: find_intersecting_pairs(topology, positions, tree, counts) }
     })
 }
 

@@ -25,7 +25,7 @@ pub use driver::Attempt;
 pub use measure::{MeasureName, Reason, UnknownMeasure};
 pub use score::Score;
 pub use settings::{FixSettings, Pose};
-pub use spacing::{Exempt, GapWish, examine_gap, open_gap};
+pub use spacing::{Exempt, GapError, GapWish, examine_gap, gap_fits, open_gap};
 pub use stepwise::{Advance, Assumptions, Best, Untangling, Watch};
 
 use crate::analysis::{Assembly, Tangle, Verdict};

@@ -11,7 +11,8 @@ use crate::analysis::{self, GapFindings, RestDistances, Verdict, Workspace};
 use crate::model::Model;
 use crate::state::State;
 use crate::untangle::spacing::Spacing;
-use unsnarl_geometry::DVec3;
+use thiserror::Error;
+use unsnarl_geometry::{Aabb, DVec3, Topology};
 
 /// A gap that is asked for.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,6 +41,48 @@ impl Exempt {
             Self::Nobody => Exemption::Nobody,
         }
     }
+}
+
+/// A gap of more edges than this would exempt nearly all pairs, of which there are too many to list.
+const MOST_EDGES: f64 = 6.0;
+
+/// Why cloth has no room for a gap.
+#[derive(Clone, Copy, Debug, Error, PartialEq)]
+pub enum GapError {
+    /// It is many edges wide.
+    #[error(
+        "{gap} m is more than {MOST_EDGES} times the mean edge of {mean_edge:.6} m, so that cloth is nearer to itself \
+         everywhere; give a smaller one"
+    )]
+    ManyEdges {
+        /// The gap, metres.
+        gap: f64,
+        /// The mean edge of the cloth, metres.
+        mean_edge: f64,
+    },
+    /// It is as large as the cloth.
+    #[error("{gap} m is as large as the garment, which is {size:.4} m from corner to corner; give a smaller one")]
+    LargerThanCloth {
+        /// The gap, metres.
+        gap: f64,
+        /// The diagonal of the box around the cloth, metres.
+        size: f64,
+    },
+}
+
+/// Refuses a gap as large as the cloth itself, or as many of its edges. Cloth has the first vertices.
+pub fn gap_fits(gap: f64, topology: &Topology, cloth: &[DVec3]) -> Result<(), GapError> {
+    let places = topology.edges().iter().filter_map(|[a, b]| Some((cloth.get(a.index())?, cloth.get(b.index())?)));
+    let lengths: Vec<f64> = places.map(|(a, b)| a.distance(*b)).collect();
+    let mean_edge = lengths.iter().sum::<f64>() / lengths.len().max(1) as f64;
+    let size = Aabb::of_points(cloth.iter().copied()).extent().max(DVec3::ZERO).length();
+    if gap >= size {
+        return Err(GapError::LargerThanCloth { gap, size });
+    }
+    if gap > MOST_EDGES * mean_edge {
+        return Err(GapError::ManyEdges { gap, mean_edge });
+    }
+    Ok(())
 }
 
 /// Opens a gap in a clean outcome. `stored` says where vertices of cloth are once they are written; `stop` is asked

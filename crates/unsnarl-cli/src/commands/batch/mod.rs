@@ -13,6 +13,7 @@ mod plan;
 mod progress;
 mod rows;
 mod runner;
+mod serve;
 mod store;
 
 use crate::session::{Failure, Session};
@@ -73,6 +74,9 @@ pub struct Flags {
     /// Run just these samples, by their index
     #[arg(long, hide = true, value_name = "INDEX,...", value_delimiter = ',', conflicts_with = "shard")]
     only: Option<Vec<usize>>,
+    /// Run samples as lines of indices come in on standard input, and answer each with a line of JSON
+    #[arg(long, hide = true, conflicts_with_all = ["list", "only", "gather"])]
+    serve: bool,
     /// Write the report of what is there and run nothing
     #[arg(long, hide = true)]
     gather: bool,
@@ -126,24 +130,22 @@ pub fn run(flags: &Flags, session: &Session) -> Result<ExitCode, Failure> {
     let samples = plan::plan(rows, &defaults).map_err(|problems| refusal(problems, session))?;
     let ours = chosen(flags, &samples)?;
     let store = Store::open(&flags.output).map_err(Failure::input)?;
-    let mut pending = Vec::new();
-    for sample in &ours {
-        match store.status(sample).map_err(Failure::input)? {
-            Status::Committed { failed: true } if flags.retry_failed && !flags.list && !flags.gather => {
-                store.take_back(sample).map_err(Failure::input)?;
-                pending.push(*sample);
-            }
-            Status::Committed { .. } => {}
-            Status::Pending => pending.push(*sample),
-        }
+    let stop = Arc::new(AtomicBool::new(false));
+    if flags.serve {
+        listen_for_ctrl_c(&stop)?;
+        return serve::serve(flags, &samples, &store, &stop, session);
     }
+    let pending = pending(flags, &ours, &store)?;
     if flags.list {
         list(&pending);
         return Ok(ExitCode::SUCCESS);
     }
-    let stop = Arc::new(AtomicBool::new(false));
     if !flags.gather && !pending.is_empty() {
-        execute(flags, (&pending, ours.len()), &store, &stop, session)?;
+        listen_for_ctrl_c(&stop)?;
+        let progress = Progress::new(session, ours.len(), ours.len() - pending.len());
+        let outcome = crew(flags, pending.len(), &store, (&stop, &progress), session)?.run(&pending);
+        progress.end();
+        outcome.map_err(Failure::input)?;
     }
     finish(flags, (&samples, &ours), &store, (begun, pending.len()), session)
 }
@@ -188,24 +190,43 @@ fn list(pending: &[&Sample]) {
     }
 }
 
-fn execute(
-    flags: &Flags,
-    (pending, all): (&[&Sample], usize),
-    store: &Store,
-    stop: &Arc<AtomicBool>,
-    session: &Session,
-) -> Result<(), Failure> {
+/// Those that have to be run. Failed ones are among them if they are to be tried again, and then taken out of the folder,
+/// unless they are only listed.
+fn pending<'a>(flags: &Flags, ours: &[&'a Sample], store: &Store) -> Result<Vec<&'a Sample>, Failure> {
+    let mut pending = Vec::new();
+    for sample in ours {
+        match store.status(sample).map_err(Failure::input)? {
+            Status::Committed { failed: true } if flags.retry_failed && !flags.gather => {
+                if !flags.list {
+                    store.take_back(sample).map_err(Failure::input)?;
+                }
+                pending.push(*sample);
+            }
+            Status::Committed { .. } => {}
+            Status::Pending => pending.push(*sample),
+        }
+    }
+    Ok(pending)
+}
+
+fn listen_for_ctrl_c(stop: &Arc<AtomicBool>) -> Result<(), Failure> {
     let heard = Arc::clone(stop);
     ctrlc::set_handler(move || heard.store(true, Ordering::SeqCst))
-        .map_err(|error| Failure::usage(format!("cannot listen for Ctrl-C: {error}")))?;
+        .map_err(|error| Failure::usage(format!("cannot listen for Ctrl-C: {error}")))
+}
+
+/// Workers for so many samples.
+fn crew<'a>(
+    flags: &Flags,
+    samples: usize,
+    store: &'a Store,
+    (stop, progress): (&'a AtomicBool, &'a Progress<'a>),
+    session: &Session,
+) -> Result<runner::Crew<'a>, Failure> {
     let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-    let workers = flags.jobs.map_or(cores, NonZeroUsize::get).min(pending.len());
+    let workers = flags.jobs.map_or(cores, NonZeroUsize::get).min(samples);
     let threads = session.threads().unwrap_or((cores / workers).max(1));
-    let progress = Progress::new(session, all, all - pending.len());
-    let crew = runner::Crew { program: child::program()?, store, workers, threads, stop, progress: &progress };
-    let outcome = crew.run(pending);
-    progress.end();
-    outcome.map_err(Failure::input)
+    Ok(runner::Crew { program: child::program()?, store, workers, threads, stop, progress })
 }
 
 /// Writes the report and says what there is.
