@@ -139,7 +139,6 @@ class Arrays(unittest.TestCase):
             (dict(gap=float("nan")), ValueError, "gap: expected metres above 0"),
             (dict(gap="wide"), TypeError, "gap: expected metres, found 'wide'"),
             (dict(gap=True), TypeError, "gap: expected metres, found a truth value"),
-            (dict(gap=0.04), ValueError, "gap: 0.04 m is more than"),
             (dict(gap=9.0), ValueError, "gap: 9 m is as large as the garment"),
             (dict(gap_strict=True), ValueError, "gap_strict: exempts no pair from the gap; give the gap too"),
         ]

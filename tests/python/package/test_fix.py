@@ -64,6 +64,9 @@ class Fix(unittest.TestCase):
         flat, waves = ours.V[: len(V) // 2], ours.V[len(V) // 2 :]
         self.assertGreaterEqual(np.linalg.norm(flat[:, None] - waves[None], axis=2).min(), 0.002)
         self.assertTrue(unsnarl.check(ours.V, F, body=(VB, FB), gap=0.0019).keeps_gap)
+        for call in (unsnarl.check, unsnarl.fix):
+            with self.assertRaisesRegex(ValueError, "gap: 0.08 m is more than 6 times the mean edge"):
+                call(V, F, gap=0.08)
         wide = unsnarl.check(V, F, gap=True)
         self.assertTrue(wide.gap is None and wide.smallest_gap == 0.0)
 

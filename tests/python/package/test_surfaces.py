@@ -54,7 +54,7 @@ class Refine(unittest.TestCase):
 
     def test_wrong_wishes_are_one_clear_line(self):
         V, F = support.sheet(4)
-        W, G = support.crossing_sheets(6)
+        W, G = support.crossing_sheets(12)
         rows = [
             (lambda: unsnarl.refine(V, F, levels=0), "levels: expected a number from 1 to 10"),
             (lambda: unsnarl.refine(V, F, levels=1.5), "levels: expected a whole number"),
@@ -128,8 +128,8 @@ class Trim(unittest.TestCase):
             support.write_obj(mesh, V, F)
             support.write_obj(by, VB, FB)
             for keep in ["inside", "outside"]:
-                theirs = support.run("trim", mesh, "--by", by, "--keep", keep, "-o", out, "--json", "-", status=0)
-                ours = unsnarl.trim(V, F, by=(VB, FB), keep=keep)
+                theirs = support.run("trim", mesh, "--by", by, "--keep", keep, "--rings", 2, "-o", out, "--json", "-", status=0)
+                ours = unsnarl.trim(V, F, by=(VB, FB), keep=keep, rings=2)
                 self.assertEqual(*shared(ours.report, theirs))
                 points, triangles = support.read_obj(out)
                 np.testing.assert_array_equal(points, ours.V)
@@ -138,7 +138,8 @@ class Trim(unittest.TestCase):
                 around = np.linalg.norm(ours.V[ours.border[:, 0]] - [0.115, 0, 0.115], axis=1)
                 np.testing.assert_allclose(around, 0.08, atol=2e-3)
                 kept = ours.origin >= 0
-                far = kept & (np.abs(np.linalg.norm(ours.V - [0.115, 0, 0.115], axis=1) - 0.08) > 0.07)
+                far = kept & (np.abs(np.linalg.norm(ours.V - [0.115, 0, 0.115], axis=1) - 0.08) > 0.05)
+                self.assertGreater(far.sum(), 10)
                 np.testing.assert_array_equal(ours.V[far], V[ours.origin[far]])
 
     def test_level_sets_cut_too_and_wrong_wishes_are_one_clear_line(self):

@@ -14,9 +14,9 @@ class RefineResult:
     """Refined garments: arrays, or lists of them for a list of garments."""
 
     def __init__(self, V: Any, F: Any, normals: Any, report: dict[str, Any]) -> None:
-        #: Points; those of the input come first, in their order.
+        #: Points: those that were vertices of the input come first, in their order.
         self.V = V
-        #: Triangles; those of triangle k of the input are rows 4**levels * k and on.
+        #: Triangles.
         self.F = F
         #: Normals of the smooth surface at the points.
         self.normals = normals

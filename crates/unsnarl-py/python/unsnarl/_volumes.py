@@ -14,9 +14,17 @@ from ._level_set import LevelSet
 class TetMesh:
     """A body filled with tetrahedra, all of them positive by exact predicates."""
 
-    def __init__(self, arrays: tuple[np.ndarray, ...], report: dict[str, Any]) -> None:
-        #: Nodes (n, 3), tetrahedra (m, 4), the refinement level of each (m,), triangles of the boundary (k, 3), outward.
-        self.V, self.T, self.levels, self.surface = arrays
+    def __init__(
+        self, V: np.ndarray, T: np.ndarray, levels: np.ndarray, surface: np.ndarray, report: dict[str, Any]
+    ) -> None:
+        #: Nodes (n, 3).
+        self.V = V
+        #: Tetrahedra (m, 4).
+        self.T = T
+        #: The refinement level of each (m,), 0 the coarsest.
+        self.levels = levels
+        #: Triangles of the boundary (k, 3), outward.
+        self.surface = surface
         #: The report, as `unsnarl tet --json` writes it.
         self.report = report
 
@@ -48,16 +56,24 @@ def tetrahedralize(
         "criterion": str(criterion),
         "compress": str(compress),
     }
-    *arrays, report = _unsnarl.tetrahedralize(_body(V, F, "body"), wishes, threads)
-    return TetMesh(tuple(arrays), json.loads(report))
+    nodes, tets, depths, surface, report = _unsnarl.tetrahedralize(_body(V, F, "body"), wishes, threads)
+    return TetMesh(nodes, tets, depths, surface, json.loads(report))
 
 
 class TrimResult:
     """What is left of a surface."""
 
-    def __init__(self, arrays: tuple[np.ndarray, ...], report: dict[str, Any]) -> None:
-        #: Points, triangles, the vertex of the input that each point was (-1 for new ones), edges (k, 2) of the new border.
-        self.V, self.F, self.origin, self.border = arrays
+    def __init__(
+        self, V: np.ndarray, F: np.ndarray, origin: np.ndarray, border: np.ndarray, report: dict[str, Any]
+    ) -> None:
+        #: Points (n, 3).
+        self.V = V
+        #: Triangles (m, 3).
+        self.F = F
+        #: The vertex of the input that each point was (n,), -1 for new ones.
+        self.origin = origin
+        #: Edges (k, 2) of the new border, each in the direction of its triangle.
+        self.border = border
         #: The report, as `unsnarl trim --json` writes it.
         self.report = report
 
@@ -86,8 +102,10 @@ def trim(
         "spacing": _meshes.number(spacing, "spacing"),
         "rings": _meshes.whole_number(rings, "rings"),
     }
-    *arrays, report = _unsnarl.trim(_meshes.mesh(V, F, "mesh"), _body(by, None, "by"), wishes, threads)
-    return TrimResult(tuple(arrays), json.loads(report))
+    points, triangles, origin, border, report = _unsnarl.trim(
+        _meshes.mesh(V, F, "mesh"), _body(by, None, "by"), wishes, threads
+    )
+    return TrimResult(points, triangles, origin, border, json.loads(report))
 
 
 def _body(value: Any, faces: Any, name: str) -> Any:

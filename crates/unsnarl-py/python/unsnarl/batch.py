@@ -37,7 +37,10 @@ LOOK_AGAIN = 2.0
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command line; gives the exit status of `unsnarl batch`."""
     parser = argparse.ArgumentParser(
-        prog="python -m unsnarl.batch", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog="python -m unsnarl.batch",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
     )
     parser.add_argument("jobs", metavar="JOBS", help="a folder, a pattern, or a .jsonl or .csv manifest")
     parser.add_argument("-o", "--output", metavar="DIR", required=True)
@@ -45,18 +48,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--address", help="a Ray cluster; without it one is started on this machine")
     parser.add_argument("-q", "--quiet", action="store_true", help="print errors only")
     parser.add_argument("--cpus", type=float, default=1.0, help="cores of a worker (Ray)")
-    parser.add_argument("--jobs", metavar="N", help="samples at once (this machine)")
+    parser.add_argument("--jobs", metavar="N", dest="at_once", help="samples at once (this machine)")
     parser.add_argument("--threads", metavar="N", help="threads of each sample [default on Ray: the cores of a worker]")
     parser.add_argument("--json", metavar="PATH", help="write totals and failures here (`-`: standard output)")
     flags, rest = parser.parse_known_args(arguments)
     if not 0 < flags.cpus < 1e6:
         parser.error("--cpus: expected a number above 0")
-    if flags.on == "ray" and flags.jobs is not None:
+    if flags.on == "ray" and flags.at_once is not None:
         parser.error("--jobs: is for one machine; on Ray there is a worker for every --cpus cores of the cluster")
     jobs = flags.jobs if any(mark in flags.jobs for mark in "*?[") else os.path.abspath(flags.jobs)
     words = [jobs, "-o", os.path.abspath(flags.output), *rest]
     if flags.on == "this":
-        own = [word for name in ("jobs", "threads", "json") if (value := getattr(flags, name)) for word in (f"--{name}", value)]
+        given = {"--jobs": flags.at_once, "--threads": flags.threads, "--json": flags.json}
+        own = [word for name, value in given.items() if value is not None for word in (name, value)]
         status = _command([*words, *own, *(["-q"] if flags.quiet else [])])
     else:
         status = _on_ray(words, flags)
@@ -86,7 +90,7 @@ def _on_ray(words: list[str], flags: argparse.Namespace) -> int:
     left = pending(words)
     loading.join()
     # A folder of this name where one happens to be is not Ray.
-    ray = sys.modules.get("ray")
+    ray: Any = sys.modules.get("ray")
     if not hasattr(ray, "init"):
         print("error: --on ray needs Ray: pip install 'unsnarl[ray]'", file=sys.stderr)
         return 2
@@ -103,7 +107,7 @@ def _on_ray(words: list[str], flags: argparse.Namespace) -> int:
             _Crew(ray, own, flags, left).drain()
         finally:
             ray.shutdown()
-    told = [*(["--json", flags.json] if flags.json else []), *(["-q"] if flags.quiet else [])]
+    told = [*([] if flags.json is None else ["--json", flags.json]), *(["-q"] if flags.quiet else [])]
     return _command([*words, "--gather", *told])
 
 
