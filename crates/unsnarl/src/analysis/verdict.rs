@@ -38,6 +38,9 @@ pub(super) fn verdict_unless(
     stop: &(impl Fn() -> bool + Sync),
 ) -> Verdict {
     let topology = assembly.topology();
+    if stop() {
+        return Verdict::default();
+    }
     in_pool(topology, || {
         let tree = workspace.tree(topology, positions);
         if stop() {
