@@ -6,6 +6,7 @@
 use crate::session::Failure;
 use std::path::PathBuf;
 use std::process::Child;
+use std::time::Duration;
 
 /// The process that a child should end with.
 const RUNNER: &str = "UNSNARL_BATCH_RUNNER";
@@ -47,6 +48,41 @@ pub fn end(child: &mut Child) {
     }
     let _ = child.kill();
     let _ = child.wait();
+}
+
+/// Waits for the end of a child, and for no longer than it is told.
+pub struct Waiter {
+    /// Where the system tells of the end; naps do where it does not.
+    #[cfg(target_os = "linux")]
+    descriptor: Option<std::os::fd::OwnedFd>,
+}
+
+/// Where the system does not tell of the end, it is noticed this much later at most.
+const NAP: Duration = Duration::from_millis(2);
+
+impl Waiter {
+    #[cfg(target_os = "linux")]
+    pub fn new(child: &Child) -> Self {
+        use rustix::process::{Pid, PidfdFlags, pidfd_open};
+        Self { descriptor: pidfd_open(Pid::from_child(child), PidfdFlags::empty()).ok() }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    pub fn new(_: &Child) -> Self {
+        Self {}
+    }
+
+    /// Comes back when the child has ended, or after some time.
+    pub fn wait(&self, most: Duration) {
+        #[cfg(target_os = "linux")]
+        if let (Some(descriptor), Ok(limit)) = (&self.descriptor, most.try_into()) {
+            use rustix::event::{PollFd, PollFlags, poll};
+            if poll(&mut [PollFd::new(descriptor, PollFlags::IN)], Some(&limit)).is_ok() {
+                return;
+            }
+        }
+        std::thread::sleep(most.min(NAP));
+    }
 }
 
 /// The memory of a child now and at most, in bytes; nothing where the system does not tell.

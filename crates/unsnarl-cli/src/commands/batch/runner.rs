@@ -19,11 +19,8 @@ use std::time::{Duration, Instant};
 
 /// What a child printed, in the sample's folder.
 const LOG: &str = "log.txt";
-/// How often memory is looked at.
-const MEMORY_INTERVAL: Duration = Duration::from_millis(20);
-/// A child is waited for in naps of this share of its time, within these bounds.
-const NAP_SHARE: f64 = 1.0 / 64.0;
-const NAPS: [f64; 2] = [0.0003, 0.02];
+/// How often limits, memory and interruptions are looked at.
+const INTERVAL: Duration = Duration::from_millis(20);
 /// The longest reason that is kept, in characters.
 const LONGEST_REASON: usize = 400;
 
@@ -113,9 +110,10 @@ impl Crew<'_> {
 
     fn watch(&self, mut child: Child, sample: &Sample) -> Watched {
         let begun = Instant::now();
-        let mut looked = begun;
+        let waiter = child::Waiter::new(&child);
         let mut peak_bytes = None;
         let end = loop {
+            waiter.wait(INTERVAL);
             if let Ok(Some(status)) = child.try_wait() {
                 break End::Exit(status);
             }
@@ -128,16 +126,13 @@ impl Crew<'_> {
                 child::end(&mut child);
                 break End::OutOfTime(limit);
             }
-            if looked.elapsed() >= MEMORY_INTERVAL {
-                looked = Instant::now();
-                let Some((used, most)) = child::memory(&child) else { continue };
+            if let Some((used, most)) = child::memory(&child) {
                 peak_bytes = Some(most);
                 if let Some(limit) = sample.limits.bytes.filter(|&limit| used > limit) {
                     child::end(&mut child);
                     break End::OutOfMemory { used, limit };
                 }
             }
-            std::thread::sleep(Duration::from_secs_f64((NAP_SHARE * seconds).clamp(NAPS[0], NAPS[1])));
         };
         Watched { end, seconds: begun.elapsed().as_secs_f64(), peak_bytes }
     }
