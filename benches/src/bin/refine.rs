@@ -5,6 +5,7 @@
 //!     refine adversarial LEVELS                stacks, folds, a rope and clean samples
 //!     refine curvature                         Gaussian curvature at saddles of valence 3 to 12
 //!     refine inelastic CACHE FRAME             the stop rule beside collision impulses at the first level
+//!     refine levels CACHE FRAME LEVELS [SEP]   stopped vertices and their distance to the target, level by level
 //!     refine picture CACHE FRAME OUT.png       before, after one and after three levels
 
 use std::path::Path;
@@ -12,7 +13,7 @@ use std::time::Instant;
 use unsnarl::analysis::{self, Assembly, PartKind, Workspace};
 use unsnarl::contact::{self, ContactScene, ContactSettings, ObstacleMesh, OrdinaryRules, Proposal};
 use unsnarl::model::{Cloth, Model};
-use unsnarl::output::{Collisions, Ladder, LevelReport, RefineSettings, refine};
+use unsnarl::output::{Collisions, Depth, Ladder, LevelReport, RefineSettings, refine, refine_once};
 use unsnarl::samples::{self, Cut, Recipe};
 use unsnarl_geometry::ccd::Motion;
 use unsnarl_geometry::subdivision::{Scheme, Smoothing};
@@ -31,8 +32,15 @@ fn main() -> Result<(), Failure> {
         ["adversarial", levels] => adversarial(levels.parse()?),
         ["curvature"] => curvature(),
         ["inelastic", cache, frame] => inelastic(Path::new(cache), frame.parse()?),
+        ["levels", cache, frame, levels] => by_level(Path::new(cache), frame.parse()?, levels.parse()?, 1e-6),
+        ["levels", cache, frame, levels, separation] => {
+            by_level(Path::new(cache), frame.parse()?, levels.parse()?, separation.parse()?)
+        }
         ["picture", cache, frame, target] => picture(Path::new(cache), frame.parse()?, Path::new(target)),
-        _ => Err("expected control, adversarial, curvature, inelastic or picture; see the head of the source".into()),
+        _ => {
+            Err("expected control, adversarial, curvature, inelastic, levels or picture; see the head of the source"
+                .into())
+        }
     }
 }
 
@@ -194,6 +202,29 @@ fn largest_curvature(topology: &Topology, positions: &[DVec3]) -> f64 {
         (deficit / area).abs()
     };
     near.iter().map(curvature).fold(0.0, f64::max)
+}
+
+fn by_level(folder: &Path, frame: u32, levels: u32, separation: f64) -> Result<(), Failure> {
+    let cache = Cache::open(folder)?;
+    let settings = RefineSettings { separation, ..RefineSettings::default() };
+    let mut hear = |level: LevelReport, _: &Assembly, _: &[DVec3]| {
+        let far = level.distance_to_smooth;
+        let stopped = level.stopped_by_cloth + level.stopped_by_bodies;
+        println!(
+            "{{\"level\": {}, \"stopped\": {stopped}, \"of\": {}, \"mean_of_stopped\": {:e}, \"max\": {:e}, \"rounds\": {}}}",
+            level.level,
+            level.vertices,
+            far.mean * level.vertices as f64 / stopped.max(1) as f64,
+            far.max,
+            level.rounds
+        );
+    };
+    let (assembly, positions) = (assembly_of(&cache)?, positions_of(&cache, frame)?);
+    let depth = Depth::Levels(levels);
+    let (refined, finest) = refine_once(assembly, &[], &positions, depth, &settings, &mut hear)?;
+    let pairs = analysis::verdict(&finest.assembly, &refined.positions, &mut Workspace::default()).pairs.len();
+    println!("{{\"pairs\": {pairs}}}");
+    Ok(())
 }
 
 /// The first level by the stop rule and by the engine's own contact (inelastic impulses, impact zones, last resort;

@@ -71,7 +71,8 @@ impl Inputs {
         Self::join(files, paths, names, garments.len())
     }
 
-    fn join(
+    /// Joins files that were read: garments first, with the paths beside which their sidecars lie, and names.
+    pub fn join(
         files: Vec<MeshFile>,
         paths: Vec<PathBuf>,
         names: Vec<String>,

@@ -1,5 +1,6 @@
 //! The only crate that knows formats.
 
+pub mod animation;
 pub mod cache;
 pub mod export;
 pub mod garment_file;

@@ -1,4 +1,7 @@
-//! `unsnarl fix`: untangle one garment, or several together, and prove it.
+//! `unsnarl fix`: untangle one garment, or several together, or every frame of an animation, and prove it.
+
+mod animation;
+mod records;
 
 use crate::drawing;
 use crate::gaps::{self, GapFlags, GapPlan, SolverReport};
@@ -24,15 +27,16 @@ use unsnarl_io::mesh::{self, Format, KeepSource, MeshFile, ReadOptions};
 ///
 /// Exit status: 0 clean and certified (with the gap, if one is asked for), 1 something is left (also where only a body that crosses itself pinches cloth), 2 unusable input.
 #[derive(Args)]
-#[command(after_help = "Example:\n  unsnarl fix samples/hanky_bli.obj -o fixed.obj --picture fixed.png --json -")]
+#[command(after_help = "Examples:\n  unsnarl fix samples/hanky_bli.obj -o fixed.obj --picture fixed.png --json -\n  \
+                        unsnarl fix 'walk_####.obj' --body 'body_####.obj' -o fixed")]
 pub struct Flags {
-    /// Garments, untangled together
-    #[arg(required = true, value_name = "MESH")]
+    /// Garments, untangled together; or one animation: `walk_####.obj`, a folder of frames, a cache, a PC2 file with its mesh, or USD with time samples
+    #[arg(required = true, value_name = "MESH-or-FRAMES")]
     meshes: Vec<PathBuf>,
-    /// Where to write: a file for one garment, a folder for several
+    /// Where to write: a file for one garment, a folder for several; an animation becomes one of the same kind
     #[arg(short, long, value_name = "OUT")]
     output: PathBuf,
-    /// A body, as an obstacle
+    /// A body, as an obstacle; with an animation also a sequence, USD with time samples, or glTF with `--clip`
     #[arg(long, value_name = "MESH")]
     body: Vec<PathBuf>,
     #[command(flatten)]
@@ -55,7 +59,22 @@ pub struct Flags {
     layers: Vec<i32>,
     #[command(flatten)]
     gap: GapFlags,
-    /// Stop after this many seconds with the best so far
+    /// Animations: over how many frames corrections fade in and out; 0 leaves every clean frame as it is
+    #[arg(long, default_value_t = 4, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=1000))]
+    fade: u32,
+    /// Animations: go on where a run with the same flags was stopped
+    #[arg(long)]
+    resume: bool,
+    /// Animations: the mesh of a PC2 file
+    #[arg(long = "mesh", value_name = "MESH")]
+    mesh_of_points: Option<PathBuf>,
+    /// Animations: the clip that glTF bodies play
+    #[arg(long, value_name = "NAME")]
+    clip: Option<String>,
+    /// Animations: frames per second of files that do not say it, for clips and time samples of bodies
+    #[arg(long, default_value_t = 24.0, value_name = "N", allow_hyphen_values = true)]
+    frame_rate: f64,
+    /// Stop after this many seconds with the best so far; for animations: of each frame
     #[arg(long, default_value_t = 300.0, value_name = "S")]
     max_seconds: f64,
     /// Write the result even if something is left
@@ -71,6 +90,9 @@ pub struct Flags {
 
 /// Runs the command.
 pub fn run(flags: &Flags, session: &Session) -> Result<ExitCode, Failure> {
+    if animation::is_one(flags) {
+        return animation::run(flags, session);
+    }
     let plan = flags.gap.plan()?;
     let inputs = Inputs::read(&flags.meshes, &flags.body, &flags.mesh, KeepSource::ForWriting, session)?;
     let targets = targets(flags, &plan)?;

@@ -4,6 +4,7 @@ pub mod alongside;
 mod cache;
 pub mod frames;
 
+use crate::gaps::length;
 use crate::inputs::{Inputs, MeshFlags};
 use crate::session::{Failure, Session};
 use clap::{Args, ValueEnum};
@@ -12,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 use unsnarl::analysis::{self, Assembly, Verdict};
-use unsnarl::output::{Ladder, LevelReport, RefineError, RefineSettings, Refined, StartPairs, refine};
+use unsnarl::output::{Depth, Finest, LevelReport, RefineError, RefineSettings, Refined, StartPairs, refine_once};
 use unsnarl_geometry::subdivision::{self, OldVertices, Scheme, Smoothing};
 use unsnarl_geometry::{DVec3, TriMesh, VertexId};
 use unsnarl_io::garment_file;
@@ -34,6 +35,10 @@ pub struct Flags {
     /// How often each triangle becomes four
     #[arg(long, default_value_t = 2, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10))]
     levels: u32,
+    /// As many levels as it takes until smoothing moves no vertex by as much as this any more, at most 6: metres, or a
+    /// number with mm or cm, such as `0.1mm`
+    #[arg(long, value_name = "D", conflicts_with = "levels", allow_hyphen_values = true)]
+    until: Option<String>,
     /// A body that cloth may not enter; it is not refined. Caches bring their own
     #[arg(long, value_name = "MESH")]
     body: Vec<PathBuf>,
@@ -130,7 +135,16 @@ pub fn run(flags: &Flags, session: &Session) -> Result<ExitCode, Failure> {
     }
 }
 
+/// The most levels of `--until`.
+const MOST_LEVELS: u32 = 6;
+
 impl Flags {
+    fn depth(&self) -> Result<Depth, Failure> {
+        let Some(text) = &self.until else { return Ok(Depth::Levels(self.levels)) };
+        let displacement = length("--until", text)?;
+        Ok(Depth::Until { displacement, most: MOST_LEVELS })
+    }
+
     fn settings(&self) -> RefineSettings {
         let scheme = match self.scheme {
             SchemeChoice::Loop => Scheme::Loop,
@@ -157,13 +171,11 @@ fn of_meshes(flags: &Flags, session: &Session) -> Result<ExitCode, Failure> {
     let targets = targets(flags)?;
     let inputs = Inputs::read(&flags.inputs, &flags.body, &flags.mesh, KeepSource::Forget, session)?;
     let creases = creases(flags, &inputs)?;
-    let ladder = Ladder::build(inputs.assembly.clone(), &creases, flags.levels)
-        .map_err(|error| Failure::input(format!("{}: {error}", names(flags))))?;
-    let (refined, levels) = climb(&ladder, &inputs.positions, flags, start)?;
-    let normals = subdivision::limit::normals(ladder.finest().topology(), &refined.positions, ladder.finest_creases());
-    let files = files(&inputs, &targets, &ladder, (&refined.positions, &normals), flags.levels);
+    let (refined, finest, levels) = climb(&inputs, &creases, flags, start)?;
+    let normals = subdivision::limit::normals(finest.assembly.topology(), &refined.positions, &finest.creases);
+    let files = files(&inputs, &targets, &finest, (&refined.positions, &normals));
     drop(normals);
-    let (verdict, smallest_gap) = certify(&ladder, &inputs, &refined, &files, flags)?;
+    let (verdict, smallest_gap) = certify(&finest.assembly, &inputs, &refined, &files, flags)?;
     let report = MeshReport {
         schema: "unsnarl.refine/1",
         certified: verdict.is_clean() && refined.start.is_clean(),
@@ -178,14 +190,15 @@ fn of_meshes(flags: &Flags, session: &Session) -> Result<ExitCode, Failure> {
         levels,
         seconds: start.elapsed().as_secs_f64(),
     };
-    drop((ladder, refined, verdict));
+    let level_count = finest.levels;
+    drop((finest, refined, verdict));
     if flags.inputs.len() > 1 {
         std::fs::create_dir_all(&flags.output)
             .map_err(|error| Failure::input(format!("{}: cannot make this folder: {error}", flags.output.display())))?;
     }
     for ((target, file), source) in targets.iter().zip(&files).zip(&flags.inputs) {
         mesh::write(target, file).map_err(Failure::input)?;
-        write_sidecar(source, target, &inputs, flags)?;
+        write_sidecar(source, target, &inputs, (flags, level_count))?;
     }
     session.say(text(&report, flags).trim_end());
     session.report(&report)?;
@@ -212,11 +225,11 @@ fn creases(flags: &Flags, inputs: &Inputs) -> Result<Vec<[VertexId; 2]>, Failure
 }
 
 fn climb(
-    ladder: &Ladder,
-    positions: &[DVec3],
+    inputs: &Inputs,
+    creases: &[[VertexId; 2]],
     flags: &Flags,
     start: Instant,
-) -> Result<(Refined, Vec<LevelLine>), Failure> {
+) -> Result<(Refined, Finest, Vec<LevelLine>), Failure> {
     let mut levels: Vec<LevelLine> = Vec::new();
     let mut last = start;
     let mut hear = |report: LevelReport, assembly: &Assembly, positions: &[DVec3]| {
@@ -224,9 +237,10 @@ fn climb(
         levels.push(LevelLine { report, smallest_gap, seconds: last.elapsed().as_secs_f64() });
         last = Instant::now();
     };
-    let refined = refine(ladder, positions, &flags.settings(), &mut hear);
-    let refined = refined.map_err(|error| refusal(&names(flags), &error))?;
-    Ok((refined, levels))
+    let (depth, settings) = (flags.depth()?, flags.settings());
+    let refined = refine_once(inputs.assembly.clone(), creases, &inputs.positions, depth, &settings, &mut hear);
+    let (refined, finest) = refined.map_err(|error| refusal(&names(flags), &error))?;
+    Ok((refined, finest, levels))
 }
 
 fn names(flags: &Flags) -> String {
@@ -237,7 +251,7 @@ fn names(flags: &Flags) -> String {
 fn refusal(name: &str, error: &RefineError) -> Failure {
     let advice = match error {
         RefineError::NotClean { .. } => "; run unsnarl fix first, or give --force to leave them out",
-        RefineError::Positions { .. } => "",
+        RefineError::Positions { .. } | RefineError::Split(_) => "",
     };
     Failure::input(format!("{name}: {error}{advice}"))
 }
@@ -250,11 +264,10 @@ fn gap(assembly: &Assembly, positions: &[DVec3]) -> Option<f64> {
 fn files(
     inputs: &Inputs,
     targets: &[PathBuf],
-    ladder: &Ladder,
+    finest: &Finest,
     (positions, normals): (&[DVec3], &[DVec3]),
-    levels: u32,
 ) -> Vec<MeshFile> {
-    let finest = ladder.finest();
+    let (levels, finest) = (finest.levels, &finest.assembly);
     let parts = finest.parts().iter().zip(&inputs.files).zip(targets);
     let file = |((part, file), target): ((&analysis::Part, &MeshFile), &PathBuf)| {
         let own = part.vertices.clone();
@@ -271,7 +284,7 @@ fn files(
 
 /// An exact check of the very numbers that will be written.
 fn certify(
-    ladder: &Ladder,
+    finest: &Assembly,
     inputs: &Inputs,
     refined: &Refined,
     files: &[MeshFile],
@@ -280,10 +293,10 @@ fn certify(
     let bodies = &inputs.positions[inputs.positions.len() - body_vertices(inputs)..];
     let stored: Vec<DVec3> = files.iter().flat_map(|file| file.mesh.positions.iter()).chain(bodies).copied().collect();
     let mut workspace = analysis::Workspace::default();
-    let verdict = analysis::verdict(ladder.finest(), &stored, &mut workspace);
+    let verdict = analysis::verdict(finest, &stored, &mut workspace);
     if !verdict.is_clean() && !flags.force {
         let pairs = verdict.pairs.len();
-        let exact = analysis::verdict(ladder.finest(), &refined.positions, &mut workspace);
+        let exact = analysis::verdict(finest, &refined.positions, &mut workspace);
         let reason = if exact.is_clean() {
             "rounded to the 32 bits that this kind of file holds; write .obj or .ply instead"
         } else {
@@ -295,7 +308,7 @@ fn certify(
         )));
     }
     let asked = flags.gap && verdict.is_clean();
-    let gap = asked.then(|| analysis::smallest_gap(ladder.finest(), &stored, &verdict, &mut workspace)).flatten();
+    let gap = asked.then(|| analysis::smallest_gap(finest, &stored, &verdict, &mut workspace)).flatten();
     Ok((verdict, gap))
 }
 
@@ -304,14 +317,14 @@ fn body_vertices(inputs: &Inputs) -> usize {
 }
 
 /// The sidecar of a refined garment: what it says of panels, pins and layers holds on; creases run along the halves of their edges.
-fn write_sidecar(source: &Path, target: &Path, inputs: &Inputs, flags: &Flags) -> Result<(), Failure> {
+fn write_sidecar(source: &Path, target: &Path, inputs: &Inputs, (flags, levels): (&Flags, u32)) -> Result<(), Failure> {
     let at = flags.inputs.iter().position(|path| path == source).unwrap_or(0);
     let Some(sidecar) = garment_file::read_beside(source).map_err(Failure::input)? else { return Ok(()) };
     let path = garment_file::sidecar_path(target);
     if path == garment_file::sidecar_path(source) {
         return Ok(());
     }
-    let refined = garment_file::refined_description(&sidecar.description, &inputs.files[at].mesh, flags.levels);
+    let refined = garment_file::refined_description(&sidecar.description, &inputs.files[at].mesh, levels);
     let text = garment_file::encode(&refined.map_err(Failure::input)?);
     unsnarl_io::write_atomically(&path, text.as_bytes()).map_err(Failure::input)
 }
@@ -348,6 +361,13 @@ fn text(report: &MeshReport, flags: &Flags) -> String {
             report.pairs_at_start, report.intersecting_triangle_pairs, report.touching_triangle_pairs, report.seconds
         )
     });
+    if let (Ok(Depth::Until { displacement, most }), Some(last)) = (flags.depth(), report.levels.last())
+        && last.report.displacement.max >= displacement
+    {
+        lines.push(format!(
+            "{most} levels are the most: smoothing still moves a vertex by more than {displacement:e} m"
+        ));
+    }
     if let Some(gap) = report.smallest_gap {
         lines.push(format!("smallest gap: {gap:.3e} m"));
     }

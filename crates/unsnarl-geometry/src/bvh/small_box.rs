@@ -5,7 +5,7 @@
 
 use crate::aabb::Aabb;
 use crate::math::DVec3;
-use fearless_simd::{f32x8, prelude::*, u32x8};
+use fearless_simd::{f32x8, mask32x8, prelude::*, u32x8};
 use glam::Vec3A;
 use rayon::prelude::*;
 
@@ -122,6 +122,13 @@ impl RoundedPoint {
 }
 
 impl RoundedPoint {
+    /// The box of one of the points.
+    #[inline(always)]
+    pub(crate) fn bounds(points: &[Self], point: u32) -> SmallBox {
+        let point = points[point as usize];
+        SmallBox { min: point.low.to_array(), max: point.high.to_array() }
+    }
+
     /// The box around two of the points.
     #[inline(always)]
     pub(crate) fn span_of_two(points: &[Self], [a, b]: [u32; 2]) -> SmallBox {
@@ -237,28 +244,21 @@ impl Leaf {
     /// One bit for every lane that has a label in common with a lane of another leaf.
     #[inline(always)]
     pub(crate) fn sharing<S: Simd>(&self, simd: S, other: &Self, other_lane: usize) -> u32 {
-        self.sharing_of::<S, 3, 3>(simd, other, other_lane)
+        let [first, second, third] = other.labels.map(|row| self.having_lanes(simd, row[other_lane]));
+        (first | second | third).to_bitmask() as u32
     }
 
-    /// The same where items have fewer different labels, the first ones: as many as `OURS` here and `THEIRS` there.
+    /// One bit for every lane that has a label.
     #[inline(always)]
-    pub(crate) fn sharing_of<S: Simd, const OURS: usize, const THEIRS: usize>(
-        &self,
-        simd: S,
-        other: &Self,
-        other_lane: usize,
-    ) -> u32 {
-        let meets = |row: usize, label: usize| {
-            let label = u32x8::splat(simd, other.labels[label][other_lane]);
-            u32x8::from_slice(simd, &self.labels[row]).simd_eq(label)
-        };
-        let mut shared = meets(0, 0);
-        for label in 0..THEIRS {
-            for row in usize::from(label == 0)..OURS {
-                shared |= meets(row, label);
-            }
-        }
-        shared.to_bitmask() as u32
+    pub(crate) fn having<S: Simd>(&self, simd: S, label: u32) -> u32 {
+        self.having_lanes(simd, label).to_bitmask() as u32
+    }
+
+    #[inline(always)]
+    fn having_lanes<S: Simd>(&self, simd: S, label: u32) -> mask32x8<S> {
+        let label = u32x8::splat(simd, label);
+        let is = |row: usize| u32x8::from_slice(simd, &self.labels[row]).simd_eq(label);
+        is(0) | is(1) | is(2)
     }
 }
 

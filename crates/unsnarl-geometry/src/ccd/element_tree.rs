@@ -9,9 +9,9 @@
 //! Does not: see vertices that no triangle has.
 
 use super::candidates::{ElementPair, Motion};
-use super::packs::{self, EdgePack, Packs, edge_lanes_of};
+use super::packs::{self, EdgePack, Packs, VertexPack, edge_lanes_of};
 use crate::bvh::overlap::{LeafVisitor, joined};
-use crate::bvh::small_box::{Leaf, RoundedPoint, lanes_of};
+use crate::bvh::small_box::{RoundedPoint, lanes_of};
 use crate::bvh::{Bvh, Groups, near_origin};
 use crate::ids::{EdgeId, TriangleId, VertexId};
 use crate::topology::Topology;
@@ -21,7 +21,7 @@ use fearless_simd::prelude::*;
 #[derive(Clone, Debug)]
 pub struct ElementTree {
     triangles: Bvh,
-    vertices: Packs<Leaf>,
+    vertices: Packs<VertexPack>,
     edges: Packs<EdgePack>,
 }
 
@@ -33,7 +33,7 @@ impl ElementTree {
         let corners = |item: usize| topology.triangles()[item].map(|vertex| vertex.index() as u32);
         let triangles = Bvh::build_on_rounded(&points, origin, topology.triangle_count(), corners);
         let leaves = triangles.leaves().0;
-        let mut vertices: Packs<Leaf> = Packs::of(leaves, |item, owned| {
+        let mut vertices: Packs<VertexPack> = Packs::of(leaves, |item, owned| {
             let vertices = topology.triangles()[item];
             let of_owned = |corner: usize| (vertices[corner].0, [vertices[corner].0; 3]);
             owned.extend(ownership.corners(item).map(of_owned));
@@ -158,11 +158,11 @@ impl<R, F: Fn(ElementPair, &mut Vec<R>)> Pairs<'_, R, F> {
     fn edges_of_pack<S: Simd>(&mut self, simd: S, pack: usize) {
         let (pack, _) = self.tree.edges.get(pack);
         for lane in 0..packs::EDGE_LANES - 1 {
-            let strangers = 0xfffe << lane & !pack.sharing_within(lane);
-            if strangers & 0xffff == 0 {
+            let met = pack.meeting(simd, &pack.lane(lane)) & 0xfffe << lane;
+            if met == 0 {
                 continue;
             }
-            for other in edge_lanes_of(pack.meeting(simd, &pack.lane(lane)) & strangers) {
+            for other in edge_lanes_of(met & !pack.sharing(simd, pack, lane)) {
                 self.keep_edges(pack.edge(lane), pack.edge(other));
             }
         }
@@ -180,8 +180,8 @@ impl<R, F: Fn(ElementPair, &mut Vec<R>)> Pairs<'_, R, F> {
                 if met == 0 {
                     continue;
                 }
-                let vertex = VertexId::new(vertices.item(lane) as usize);
-                for other in lanes_of(met & !triangles.sharing_of::<S, 3, 1>(simd, vertices, lane)) {
+                let vertex = VertexId(vertices.vertex(lane));
+                for other in lanes_of(met & !triangles.having(simd, vertex.0)) {
                     let triangle = TriangleId::new(triangles.item(other) as usize);
                     (self.keep)(ElementPair::VertexTriangle(vertex, triangle), &mut self.out);
                 }

@@ -4,15 +4,15 @@
 //! hold them nearly always, and their boxes are tested together.
 
 use crate::bvh::small_box::{LANES, Leaf, RoundedPoint, SmallBox};
-use fearless_simd::{Level, dispatch, f32x16, prelude::*, u32x16};
+use fearless_simd::{f32x8, f32x16, prelude::*, u32x16};
 use rayon::prelude::*;
 
 /// Packs that one task fills or fits at least.
 const PER_TASK: usize = 256;
 /// How many edges a pack holds: the lanes of one vector.
 pub(super) const EDGE_LANES: usize = 16;
-/// In place of an edge, where a pack holds fewer.
-const NO_EDGE: u32 = u32::MAX;
+/// In place of a vertex or an edge, where a pack holds fewer.
+const NOTHING: u32 = u32::MAX;
 
 /// An element and its vertices, some of them more than once.
 pub(super) type Labelled = (u32, [u32; 3]);
@@ -25,8 +25,6 @@ pub(super) trait Pack: Send + Sync {
     fn of(elements: &[Labelled]) -> Self;
     /// Whether no other element fits in.
     fn is_full(&self) -> bool;
-    /// Finds out which of its own elements have a vertex in common.
-    fn compare<S: Simd>(&mut self, simd: S);
     /// Gives every element its box and returns the box around all.
     fn refit(&mut self, points: &[RoundedPoint]) -> SmallBox;
 }
@@ -46,21 +44,22 @@ pub(super) struct Packs<P> {
 impl<P: Pack> Packs<P> {
     /// The elements that the triangles of each leaf own.
     pub(super) fn of(leaves: &[Leaf], push_owned: impl Fn(usize, &mut Vec<Labelled>) + Sync) -> Self {
-        let level = Level::new();
         let gather = |owned: &mut Vec<Labelled>, leaf: &Leaf| {
             owned.clear();
             leaf.items().for_each(|(_, item)| push_owned(item, owned));
         };
-        let fill = |elements: &[Labelled]| {
-            let mut pack = P::of(elements);
-            dispatch!(level, simd => pack.compare(simd));
-            pack
-        };
         let first = |owned: &mut Vec<Labelled>, leaf: &Leaf| {
             gather(owned, leaf);
-            fill(&owned[..owned.len().min(P::LANES)])
+            P::of(&owned[..owned.len().min(P::LANES)])
         };
-        let mut packs: Vec<P> = leaves.par_iter().with_min_len(PER_TASK).map_init(Vec::new, first).collect();
+        let further = |owned: &mut Vec<Labelled>, leaf: &Leaf| {
+            gather(owned, leaf);
+            owned.len().saturating_sub(1) / P::LANES
+        };
+        // Room for all at once: a vector that grows is there twice for a while, and packs are the largest part of a tree.
+        let tasks = || leaves.par_iter().with_min_len(PER_TASK);
+        let mut packs: Vec<P> = Vec::with_capacity(leaves.len() + tasks().map_init(Vec::new, further).sum::<usize>());
+        tasks().map_init(Vec::new, first).collect_into_vec(&mut packs);
         let (mut more, mut owned) = (Vec::new(), Vec::new());
         for leaf in 0..leaves.len() {
             if !packs[leaf].is_full() {
@@ -69,7 +68,7 @@ impl<P: Pack> Packs<P> {
             gather(&mut owned, &leaves[leaf]);
             if owned.len() > P::LANES {
                 let start = packs.len();
-                packs.extend(owned[P::LANES..].chunks(P::LANES).map(fill));
+                packs.extend(owned[P::LANES..].chunks(P::LANES).map(P::of));
                 more.push((leaf as u32, start as u32, (packs.len() - start) as u32));
             }
         }
@@ -100,22 +99,67 @@ impl<P: Pack> Packs<P> {
     }
 }
 
-impl Pack for Leaf {
+/// Up to eight vertices and their boxes, coordinate by coordinate.
+#[derive(Clone, Debug)]
+#[repr(align(32))]
+pub(super) struct VertexPack {
+    min: [[f32; LANES]; 3],
+    max: [[f32; LANES]; 3],
+    vertices: [u32; LANES],
+}
+
+impl Pack for VertexPack {
     const LANES: usize = LANES;
 
     fn of(elements: &[Labelled]) -> Self {
-        Self::of(elements.iter().copied())
+        let mut pack =
+            Self { min: [[f32::INFINITY; LANES]; 3], max: [[f32::NEG_INFINITY; LANES]; 3], vertices: [NOTHING; LANES] };
+        for (slot, &(vertex, _)) in pack.vertices.iter_mut().zip(elements) {
+            *slot = vertex;
+        }
+        pack
     }
 
     fn is_full(&self) -> bool {
-        self.items().count() == LANES
+        self.vertices[LANES - 1] != NOTHING
+    }
+
+    fn refit(&mut self, points: &[RoundedPoint]) -> SmallBox {
+        let mut around = SmallBox::EMPTY;
+        for lane in 0..LANES {
+            if self.vertices[lane] == NOTHING {
+                break;
+            }
+            let bounds = RoundedPoint::bounds(points, self.vertices[lane]);
+            around = around.union(bounds);
+            for axis in 0..3 {
+                self.min[axis][lane] = bounds.min[axis];
+                self.max[axis][lane] = bounds.max[axis];
+            }
+        }
+        around
+    }
+}
+
+impl VertexPack {
+    #[inline(always)]
+    pub(super) fn vertex(&self, lane: usize) -> u32 {
+        self.vertices[lane]
     }
 
     #[inline(always)]
-    fn compare<S: Simd>(&mut self, _: S) {}
+    pub(super) fn lane(&self, lane: usize) -> SmallBox {
+        SmallBox { min: self.min.map(|row| row[lane]), max: self.max.map(|row| row[lane]) }
+    }
 
-    fn refit(&mut self, points: &[RoundedPoint]) -> SmallBox {
-        self.refit_on_points(points)
+    /// One bit for every lane whose box meets a box.
+    #[inline(always)]
+    pub(super) fn meeting<S: Simd>(&self, simd: S, bounds: &SmallBox) -> u32 {
+        let below =
+            |axis: usize| f32x8::from_slice(simd, &self.min[axis]).simd_le(f32x8::splat(simd, bounds.max[axis]));
+        let above =
+            |axis: usize| f32x8::from_slice(simd, &self.max[axis]).simd_ge(f32x8::splat(simd, bounds.min[axis]));
+        (below(0) & above(0) & below(1) & above(1) & below(2) & above(2)).to_bitmask() as u32
     }
 }
 
@@ -127,8 +171,6 @@ pub(super) struct EdgePack {
     max: [[f32; EDGE_LANES]; 3],
     ends: [[u32; EDGE_LANES]; 2],
     edges: [u32; EDGE_LANES],
-    /// For every lane, a bit for each lane that has an end in common with it.
-    sharing_within: [u16; EDGE_LANES],
 }
 
 impl Pack for EdgePack {
@@ -139,8 +181,7 @@ impl Pack for EdgePack {
             min: [[f32::INFINITY; EDGE_LANES]; 3],
             max: [[f32::NEG_INFINITY; EDGE_LANES]; 3],
             ends: [[0; EDGE_LANES]; 2],
-            edges: [NO_EDGE; EDGE_LANES],
-            sharing_within: [0; EDGE_LANES],
+            edges: [NOTHING; EDGE_LANES],
         };
         for (lane, &(edge, [a, b, _])) in elements.iter().enumerate() {
             pack.edges[lane] = edge;
@@ -151,20 +192,13 @@ impl Pack for EdgePack {
     }
 
     fn is_full(&self) -> bool {
-        self.edges[EDGE_LANES - 1] != NO_EDGE
-    }
-
-    #[inline(always)]
-    fn compare<S: Simd>(&mut self, simd: S) {
-        for lane in 0..EDGE_LANES {
-            self.sharing_within[lane] = self.sharing(simd, self, lane) as u16;
-        }
+        self.edges[EDGE_LANES - 1] != NOTHING
     }
 
     fn refit(&mut self, points: &[RoundedPoint]) -> SmallBox {
         let mut around = SmallBox::EMPTY;
         for lane in 0..EDGE_LANES {
-            if self.edges[lane] == NO_EDGE {
+            if self.edges[lane] == NOTHING {
                 break;
             }
             let bounds = RoundedPoint::span_of_two(points, [self.ends[0][lane], self.ends[1][lane]]);
@@ -198,12 +232,6 @@ impl EdgePack {
         let above =
             |axis: usize| f32x16::from_slice(simd, &self.max[axis]).simd_ge(f32x16::splat(simd, bounds.min[axis]));
         (below(0) & above(0) & below(1) & above(1) & below(2) & above(2)).to_bitmask() as u32
-    }
-
-    /// One bit for every lane that has an end in common with another lane.
-    #[inline(always)]
-    pub(super) fn sharing_within(&self, lane: usize) -> u32 {
-        u32::from(self.sharing_within[lane])
     }
 
     /// One bit for every lane that has an end in common with a lane of another pack.

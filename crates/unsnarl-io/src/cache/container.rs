@@ -57,6 +57,11 @@ struct Section {
     bytes: Vec<u8>,
 }
 
+/// A number that changes with the bytes.
+pub fn checksum(bytes: &[u8]) -> u32 {
+    crc32fast::hash(bytes)
+}
+
 /// Named arrays.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Container {

@@ -191,6 +191,8 @@ pub struct MeshMotion {
     pub file: MeshFile,
     /// Seconds, and one position per vertex; empty where nothing moves.
     pub frames: Vec<(f64, Vec<DVec3>)>,
+    /// Time codes in a second.
+    pub rate: f64,
 }
 
 /// A mesh and everything else that its file carries.
@@ -399,6 +401,11 @@ pub fn read_motion(path: &Path, options: &ReadOptions) -> Result<MeshMotion, Mes
         Flaw::new(Place::Whole, FindingKind::Unreadable, format!("cannot read: {error}")).in_file(name.clone())
     })?;
     usda::read_motion(bytes, options).map_err(|flaw| flaw.in_file(name))
+}
+
+/// The bytes of a USD file whose mesh moves: seconds and positions of every sample, and time codes in a second.
+pub fn encode_motion(file: &MeshFile, samples: &[(f64, Vec<DVec3>)], rate: f64) -> Vec<u8> {
+    usda::encode_motion(file, &file.conversion_in(Format::Usda), samples, rate)
 }
 
 /// Writes a mesh file beside its target and renames it; the extension says its kind.

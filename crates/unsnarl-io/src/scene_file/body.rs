@@ -136,7 +136,7 @@ fn sampled_body(
 ) -> Result<MovingMesh, Problem> {
     place.at("clip-start").finite(&[table.clip_start])?;
     let speed = place.at("clip-speed").positive(table.clip_speed)?;
-    let MeshMotion { file, frames } =
+    let MeshMotion { file, frames, .. } =
         mesh::read_motion(path, options).or_else(|error| place.at("mesh").fail(error.to_string()))?;
     let TriMesh { positions, triangles } = file.mesh;
     let Some(first) = frames.first().map(|frame| frame.0) else {

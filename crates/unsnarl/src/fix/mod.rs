@@ -8,6 +8,7 @@
 //! that is clean comes back unchanged.
 //! Does not: promise success. What is left is in the outcome, and the positions are the best that were seen.
 
+pub mod animation;
 mod driver;
 mod look;
 mod measure;

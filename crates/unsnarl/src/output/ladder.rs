@@ -90,7 +90,7 @@ impl Ladder {
 }
 
 impl Rung {
-    fn new(assembly: Assembly, creases: Vec<[VertexId; 2]>) -> Self {
+    pub fn new(assembly: Assembly, creases: Vec<[VertexId; 2]>) -> Self {
         Self { ownership: Ownership::new(assembly.topology()), assembly, creases }
     }
 
@@ -100,7 +100,8 @@ impl Rung {
         self.assembly.parts().iter().filter(is_cloth).map(|part| part.vertices.end).max().unwrap_or(0)
     }
 
-    fn split(&self) -> Result<(Split, Self), TopologyError> {
+    /// The next level, and how it comes from this one.
+    pub fn split(&self) -> Result<(Split, Self), TopologyError> {
         let topology = self.assembly.topology();
         let cloth: Vec<Range<usize>> = (self.assembly.parts().iter())
             .filter(|part| part.kind == PartKind::Cloth)

@@ -5,7 +5,10 @@ pub mod attributes;
 pub mod final_frame;
 pub mod ladder;
 pub mod refine;
+mod slide;
 mod stop;
 
 pub use ladder::Ladder;
-pub use refine::{Collisions, LevelReport, RefineError, RefineSettings, Refined, StartPairs, refine};
+pub use refine::{
+    Collisions, Depth, Finest, LevelReport, RefineError, RefineSettings, Refined, StartPairs, refine, refine_once,
+};

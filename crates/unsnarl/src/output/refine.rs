@@ -9,14 +9,15 @@
 //! Does not: promise a clean result by itself: midpoints are rounded. Certify the numbers that are written with
 //! [`crate::analysis::verdict`].
 //! Departs: bodies are part of the detection, which the text does not say: smoothing shrinks cloth into what it lies
-//! on. The test that skips detection where displacements are smaller than all gaps is left out: neighbours on a fine
-//! mesh are that near, and detection costs no more than finding the smallest gap.
+//! on. [`refine_once`] keeps one coarse and one fine mesh at a time; [`refine`] shares all levels among frames. The test
+//! that skips detection where displacements are smaller than all gaps is left out: neighbours on a fine mesh are that
+//! near, and detection costs no more than finding the smallest gap.
 
-use super::ladder::Ladder;
+use super::ladder::{Ladder, LadderError, Rung};
 use super::stop::stop_before_contact;
 use crate::analysis::{self, Assembly, Verdict};
-use crate::geometry::DVec3;
-use crate::geometry::subdivision::Smoothing;
+use crate::geometry::subdivision::{Smoothing, Split, check_size};
+use crate::geometry::{DVec3, VertexId};
 use serde::Serialize;
 use thiserror::Error;
 
@@ -65,8 +66,33 @@ impl Default for RefineSettings {
     }
 }
 
+/// How fine a mesh becomes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Depth {
+    /// This many levels.
+    Levels(u32),
+    /// Levels until smoothing moves no vertex of cloth by as much as a length, metres, any more; at most as many.
+    Until {
+        /// The length.
+        displacement: f64,
+        /// The most levels.
+        most: u32,
+    },
+}
+
+/// The mesh of the last level.
+#[derive(Clone, Debug)]
+pub struct Finest {
+    /// Connectivity, bodies included.
+    pub assembly: Assembly,
+    /// Edges that stay sharp.
+    pub creases: Vec<[VertexId; 2]>,
+    /// How often it was split.
+    pub levels: u32,
+}
+
 /// Why a mesh was not refined.
-#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum RefineError {
     /// The coarse mesh is not clean.
     #[error("{pairs} triangle pairs meet before refinement, {touching} of them touching")]
@@ -84,6 +110,9 @@ pub enum RefineError {
         /// Vertices of the mesh.
         vertices: usize,
     },
+    /// A level cannot be made.
+    #[error(transparent)]
+    Split(#[from] LadderError),
 }
 
 /// What happened at one level.
@@ -151,33 +180,99 @@ pub fn refine(
     settings: &RefineSettings,
     on_level: &mut dyn FnMut(LevelReport, &Assembly, &[DVec3]),
 ) -> Result<Refined, RefineError> {
-    let vertices = ladder.coarsest().topology().vertex_count();
-    if positions.len() != vertices {
-        return Err(RefineError::Positions { positions: positions.len(), vertices });
-    }
-    let start = match settings.collisions {
-        Collisions::Ignore => Verdict::default(),
-        Collisions::StopBefore => analysis::verdict(ladder.coarsest(), positions, &mut analysis::Workspace::default()),
-    };
-    if settings.start_pairs == StartPairs::Refuse && !start.is_clean() {
-        return Err(RefineError::NotClean { pairs: start.pairs.len(), touching: start.touching_count() });
-    }
-    let mut here = positions.to_vec();
-    // What plain subdivision gives, from the first level on at which something stopped.
-    let mut plain: Option<Vec<DVec3>> = None;
+    let mut climb = Climb::begin(ladder.coarsest(), positions, settings)?;
     for level in 0..ladder.levels() {
-        let (coarse, split, fine) = (ladder.rung(level), ladder.split(level), ladder.rung(level + 1));
-        let targets_of = |positions: &[DVec3]| {
-            split.targets(coarse.assembly.topology(), positions, &coarse.creases, settings.smoothing)
+        let fine = ladder.rung(level + 1);
+        let aim = climb.aim(ladder.rung(level), ladder.split(level));
+        let report = climb.go(fine, aim);
+        on_level(report, &fine.assembly, &climb.here);
+    }
+    Ok(climb.end())
+}
+
+/// As [`refine`], for a mesh that has one frame only: a level is let go as soon as the next is there.
+pub fn refine_once(
+    assembly: Assembly,
+    creases: &[[VertexId; 2]],
+    positions: &[DVec3],
+    depth: Depth,
+    settings: &RefineSettings,
+    on_level: &mut dyn FnMut(LevelReport, &Assembly, &[DVec3]),
+) -> Result<(Refined, Finest), RefineError> {
+    let (most, enough) = match depth {
+        Depth::Levels(levels) => (levels, None),
+        Depth::Until { displacement, most } => (most, Some(displacement)),
+    };
+    if enough.is_none() {
+        check_size(assembly.topology().triangle_count(), most).map_err(LadderError::from)?;
+    }
+    let mut climb = Climb::begin(&assembly, positions, settings)?;
+    let mut coarse = Rung::new(assembly, creases.to_vec());
+    let mut levels = 0;
+    while levels < most {
+        check_size(coarse.assembly.topology().triangle_count(), 1).map_err(LadderError::from)?;
+        let (split, fine) = coarse.split().map_err(LadderError::from)?;
+        let aim = climb.aim(&coarse, &split);
+        coarse = fine;
+        let report = climb.go(&coarse, aim);
+        levels += 1;
+        on_level(report, &coarse.assembly, &climb.here);
+        if enough.is_some_and(|enough| report.displacement.max < enough) {
+            break;
+        }
+    }
+    Ok((climb.end(), Finest { assembly: coarse.assembly, creases: coarse.creases, levels }))
+}
+
+/// A frame on its way from level to level.
+struct Climb<'a> {
+    settings: &'a RefineSettings,
+    start: Verdict,
+    here: Vec<DVec3>,
+    /// What plain subdivision gives, from the first level on at which something stopped.
+    plain: Option<Vec<DVec3>>,
+    level: i32,
+}
+
+/// Where the vertices of a level start, and where they want to go.
+struct Aim {
+    midpoints: Vec<DVec3>,
+    targets: Vec<DVec3>,
+}
+
+impl<'a> Climb<'a> {
+    fn begin(assembly: &Assembly, positions: &[DVec3], settings: &'a RefineSettings) -> Result<Self, RefineError> {
+        let vertices = assembly.topology().vertex_count();
+        if positions.len() != vertices {
+            return Err(RefineError::Positions { positions: positions.len(), vertices });
+        }
+        let start = match settings.collisions {
+            Collisions::Ignore => Verdict::default(),
+            Collisions::StopBefore => analysis::verdict(assembly, positions, &mut analysis::Workspace::default()),
         };
-        let midpoints = split.midpoints(coarse.assembly.topology(), &here);
-        let targets = targets_of(&here);
-        plain = plain.map(|plain| targets_of(&plain));
+        if settings.start_pairs == StartPairs::Refuse && !start.is_clean() {
+            return Err(RefineError::NotClean { pairs: start.pairs.len(), touching: start.touching_count() });
+        }
+        Ok(Self { settings, start, here: positions.to_vec(), plain: None, level: 0 })
+    }
+
+    /// Midpoints and smooth targets of the next level.
+    fn aim(&mut self, coarse: &Rung, split: &Split) -> Aim {
+        let topology = coarse.assembly.topology();
+        let targets_of =
+            |positions: &[DVec3]| split.targets(topology, positions, &coarse.creases, self.settings.smoothing);
+        let targets = targets_of(&self.here);
+        self.plain = self.plain.take().map(|plain| targets_of(&plain));
+        Aim { midpoints: split.midpoints(topology, &std::mem::take(&mut self.here)), targets }
+    }
+
+    /// Goes to the next level.
+    fn go(&mut self, fine: &Rung, Aim { midpoints, targets }: Aim) -> LevelReport {
         let cloth = fine.cloth_count();
         let mut report = LevelReport {
-            level: level + 1,
+            level: self.level as usize + 1,
             vertices: cloth,
-            triangles: cloth_triangles(ladder, level + 1),
+            triangles: cloth_triangles(&fine.assembly),
             displacement: Spread::of_distances(&midpoints[..cloth], &targets[..cloth]),
             stopped_by_cloth: 0,
             stopped_by_bodies: 0,
@@ -186,10 +281,10 @@ pub fn refine(
             left_out_pairs: 0,
             distance_to_smooth: Spread::default(),
         };
-        here = match settings.collisions {
+        self.here = match self.settings.collisions {
             Collisions::Ignore => targets,
             Collisions::StopBefore => {
-                let separation = settings.separation * 0.5_f64.powi(level as i32);
+                let separation = self.settings.separation * 0.5_f64.powi(self.level);
                 let stopped = stop_before_contact(fine, &midpoints, &targets, separation);
                 report.stopped_by_cloth = stopped.by_cloth;
                 report.stopped_by_bodies = stopped.by_bodies;
@@ -198,17 +293,21 @@ pub fn refine(
                 report.left_out_pairs = stopped.left_out;
                 if let Some(end) = stopped.end {
                     report.distance_to_smooth = Spread::of_distances(&end[..cloth], &targets[..cloth]);
-                    plain.get_or_insert(targets);
+                    self.plain.get_or_insert(targets);
                     end
                 } else {
                     targets
                 }
             }
         };
-        on_level(report, &fine.assembly, &here);
+        self.level += 1;
+        report
     }
-    let offsets = plain.map_or_else(Vec::new, |plain| offsets(&here, &plain));
-    Ok(Refined { positions: here, start, offsets })
+
+    fn end(self) -> Refined {
+        let offsets = self.plain.map_or_else(Vec::new, |plain| offsets(&self.here, &plain));
+        Refined { positions: self.here, start: self.start, offsets }
+    }
 }
 
 fn offsets(positions: &[DVec3], plain: &[DVec3]) -> Vec<(u32, DVec3)> {
@@ -216,8 +315,8 @@ fn offsets(positions: &[DVec3], plain: &[DVec3]) -> Vec<(u32, DVec3)> {
     different.map(|(vertex, (own, plain))| (vertex as u32, *own - *plain)).collect()
 }
 
-/// Triangles of cloth at a level.
-fn cloth_triangles(ladder: &Ladder, level: usize) -> usize {
-    let parts = ladder.rung(level).assembly.parts().iter();
+/// Triangles of cloth.
+fn cloth_triangles(assembly: &Assembly) -> usize {
+    let parts = assembly.parts().iter();
     parts.filter(|part| part.kind == analysis::PartKind::Cloth).map(|part| part.triangles.len()).sum()
 }

@@ -3,7 +3,8 @@
 //!
 //! Every vertex has a share of its way, at first all of it. Pairs without a common vertex that would come nearer than
 //! the separation have the shares of their vertices lowered to a part of the time of contact, and what has changed is
-//! looked at again, until nothing collides. (Bridson 2003, 3.2: "as if they had inelastically collided")
+//! looked at again, until nothing collides. What was stopped then slides on along what stopped it ([`super::slide`]), by
+//! the same rule. (Bridson 2003, 3.2: "as if they had inelastically collided")
 //!
 //! Guarantees: no pair that was apart at the start meets on the way; vertices of no such pair reach their target bit
 //! for bit. It ends: shares only fall, at most nine times each, and with all shares at 0 everything is at its start.
@@ -15,13 +16,17 @@
 //! known.
 
 use super::ladder::Rung;
+use super::slide::slid;
 use crate::geometry::ccd::{self, ElementPair, ElementTree, Motion};
 use crate::geometry::{DVec3, Topology, TriangleId, VertexId};
+use std::collections::BTreeMap;
 
 /// Stopped vertices keep this part of the time until contact.
 const SAFETY: f64 = 0.9;
 /// A vertex that was stopped more often stays at its start.
 const HALVINGS: u8 = 8;
+/// How often stopped vertices slide on.
+const SLIDES: usize = 3;
 /// Gaps below this part of the elements' size are too small to be halved; crossing itself is then decided exactly.
 const SMALLEST_GAP: f64 = 1e-11;
 
@@ -49,10 +54,15 @@ enum Finding {
     LeftOut,
 }
 
-/// What stopped a vertex last.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+impl Finding {
+    fn pair(&self) -> Option<ElementPair> {
+        if let Self::Collides(pair, _) = *self { Some(pair) } else { None }
+    }
+}
+
+/// What stopped a vertex last. A body outranks cloth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Cause {
-    Nothing,
     Cloth,
     Body,
 }
@@ -60,68 +70,119 @@ enum Cause {
 /// Moves all vertices of a level from `start` towards `targets`. Vertices of bodies have their place as target.
 pub(super) fn stop_before_contact(rung: &Rung, start: &[DVec3], targets: &[DVec3], separation: f64) -> Stopped {
     let topology = rung.assembly.topology();
-    let cloth_count = rung.cloth_count();
-    let tree = ElementTree::build(topology, &rung.ownership, Motion { start, end: targets }, 0.5 * separation);
-    let scene = Scene { topology, cloth_count, start, separation };
-    let is_cloth = |triangle: TriangleId| topology.triangle(triangle)[0].index() < cloth_count;
-    let mut found = tree.candidates_of(is_cloth, |pair, out| scene.examine(pair, targets, out));
-    let mut stopped = Stopped { rounds: 1, ..Stopped::default() };
-    stopped.left_out = found.iter().filter(|finding| matches!(finding, Finding::LeftOut)).count();
-    found.retain(|finding| matches!(finding, Finding::Collides(..)));
-    if found.is_empty() {
-        return stopped;
-    }
-    let mut end = targets.to_vec();
-    let mut ways = Ways::new(cloth_count);
-    while !found.is_empty() {
-        let changed = ways.lower(&scene, &found);
-        stopped.contacts += found.len();
-        if changed.is_empty() {
+    let scene = Scene { topology, cloth_count: rung.cloth_count(), separation };
+    let motion = Motion { start, end: targets };
+    let mut tree = ElementTree::build(topology, &rung.ownership, motion, 0.5 * separation);
+    let is_cloth = |triangle: TriangleId| topology.triangle(triangle)[0].index() < scene.cloth_count;
+    let first = scene.sweep(&tree, motion, is_cloth);
+    let mut stopped =
+        Stopped { rounds: first.rounds, contacts: first.pairs.len(), left_out: first.left_out, ..Stopped::default() };
+    let Some((mut end, mut causes)) = first.end else { return stopped };
+    let mut pairs = first.pairs;
+    for _ in 0..SLIDES {
+        pairs.sort_unstable();
+        pairs.dedup();
+        let Some(goals) = slid(topology, scene.cloth_count, &pairs, Motion { start: &end, end: targets }) else {
             break;
-        }
-        let mut is_changed = vec![false; cloth_count];
-        let mut is_active = vec![false; topology.triangle_count()];
-        for &vertex in &changed {
-            let at = vertex.index();
-            end[at] = start[at] + ways.shares[at] * (targets[at] - start[at]);
-            is_changed[at] = true;
-            topology.vertex_triangles(vertex).iter().for_each(|triangle| is_active[triangle.index()] = true);
-        }
-        let moves = |vertex: &VertexId| is_changed.get(vertex.index()).is_some_and(|&is| is);
-        // Ways only get shorter: the boxes of the whole ways still hold them.
-        found = tree.candidates_of(
-            |triangle| is_active[triangle.index()],
-            |pair, out| {
-                if pair.vertices(topology).iter().any(moves) {
-                    scene.examine(pair, &end, out);
+        };
+        let motion = Motion { start: &end, end: &goals };
+        let moves = |vertex: VertexId| motion.start[vertex.index()] != motion.end[vertex.index()];
+        tree.refit(motion, 0.5 * separation);
+        let sweep = scene.sweep(&tree, motion, |triangle| topology.triangle(triangle).into_iter().any(moves));
+        stopped.rounds += sweep.rounds;
+        stopped.contacts += sweep.pairs.len();
+        pairs.extend(sweep.pairs);
+        end = match sweep.end {
+            Some((end, again)) => {
+                for (vertex, cause) in again {
+                    let own = causes.entry(vertex).or_insert(cause);
+                    *own = cause.max(*own);
                 }
-            },
-        );
-        found.retain(|finding| matches!(finding, Finding::Collides(..)));
-        stopped.rounds += 1;
+                end
+            }
+            None => goals,
+        };
     }
-    let by = |cause: Cause| ways.causes.iter().filter(|&&own| own == cause).count();
-    Stopped { by_cloth: by(Cause::Cloth), by_bodies: by(Cause::Body), end: Some(end), ..stopped }
+    for (vertex, cause) in causes {
+        if end[vertex.index()] != targets[vertex.index()] {
+            stopped.by_cloth += usize::from(cause == Cause::Cloth);
+            stopped.by_bodies += usize::from(cause == Cause::Body);
+        }
+    }
+    Stopped { end: Some(end), ..stopped }
 }
 
 /// What does not change from round to round.
 struct Scene<'a> {
     topology: &'a Topology,
     cloth_count: usize,
-    start: &'a [DVec3],
     separation: f64,
 }
 
+/// One motion, stopped where it has to be.
+struct Sweep {
+    /// Positions at the end, and what stopped vertices; `None` where everything reaches its target.
+    end: Option<(Vec<DVec3>, BTreeMap<VertexId, Cause>)>,
+    /// What collided, round after round.
+    pairs: Vec<ElementPair>,
+    rounds: usize,
+    left_out: usize,
+}
+
 impl Scene<'_> {
-    /// Looks at one pair on the way to `end`.
-    fn examine(&self, pair: ElementPair, end: &[DVec3], out: &mut Vec<Finding>) {
+    /// Follows a motion as far as nothing collides. Only triangles that may be active move.
+    fn sweep(&self, tree: &ElementTree, motion: Motion, may_move: impl Fn(TriangleId) -> bool) -> Sweep {
+        let topology = self.topology;
+        let mut found = tree.candidates_of(may_move, |pair, out| self.examine(pair, motion, out));
+        let left_out = found.iter().filter(|finding| matches!(finding, Finding::LeftOut)).count();
+        found.retain(|finding| matches!(finding, Finding::Collides(..)));
+        let mut sweep = Sweep { end: None, pairs: Vec::new(), rounds: 1, left_out };
+        if found.is_empty() {
+            return sweep;
+        }
+        let mut end = motion.end.to_vec();
+        let mut ways = Ways::default();
+        while !found.is_empty() {
+            let changed = ways.lower(self, &found);
+            sweep.pairs.extend(found.iter().filter_map(Finding::pair));
+            if changed.is_empty() {
+                break;
+            }
+            let mut is_changed = vec![false; self.cloth_count];
+            let mut is_active = vec![false; topology.triangle_count()];
+            for &vertex in &changed {
+                let at = vertex.index();
+                end[at] = motion.start[at] + ways.share(vertex) * (motion.end[at] - motion.start[at]);
+                is_changed[at] = true;
+                topology.vertex_triangles(vertex).iter().for_each(|triangle| is_active[triangle.index()] = true);
+            }
+            let moves = |vertex: &VertexId| is_changed.get(vertex.index()).is_some_and(|&is| is);
+            let shorter = Motion { start: motion.start, end: &end };
+            // Ways only get shorter: the boxes of the whole ways still hold them.
+            found = tree.candidates_of(
+                |triangle| is_active[triangle.index()],
+                |pair, out| {
+                    if pair.vertices(topology).iter().any(moves) {
+                        self.examine(pair, shorter, out);
+                    }
+                },
+            );
+            found.retain(|finding| matches!(finding, Finding::Collides(..)));
+            sweep.rounds += 1;
+        }
+        let causes = ways.stopped.into_iter().map(|(vertex, way)| (vertex, way.cause)).collect();
+        sweep.end = Some((end, causes));
+        sweep
+    }
+
+    /// Looks at one pair on its way.
+    fn examine(&self, pair: ElementPair, motion: Motion, out: &mut Vec<Finding>) {
         let vertices = pair.vertices(self.topology);
         if vertices.iter().all(|vertex| vertex.index() >= self.cloth_count) {
             return;
         }
-        let motion = Motion { start: self.start, end };
         let Some(mut time) = pair.first_contact(self.topology, motion, self.separation) else { return };
-        let points = vertices.map(|vertex| self.start[vertex.index()]);
+        let points = vertices.map(|vertex| motion.start[vertex.index()]);
         let gap = match pair {
             ElementPair::VertexTriangle(..) => ccd::vertex_triangle_gap(points).offset.length(),
             ElementPair::EdgeEdge(..) => ccd::edge_edge_gap(points).offset.length(),
@@ -129,7 +190,7 @@ impl Scene<'_> {
         if 0.5 * gap < self.separation {
             let size = (points[1] - points[0]).length().max((points[2] - points[0]).length());
             let separation = if gap < SMALLEST_GAP * size { 0.0 } else { 0.5 * gap };
-            let at_rest = Motion::at_rest(self.start);
+            let at_rest = Motion::at_rest(motion.start);
             if separation == 0.0 && pair.first_contact(self.topology, at_rest, 0.0).is_some() {
                 out.push(Finding::LeftOut);
                 return;
@@ -143,27 +204,24 @@ impl Scene<'_> {
     }
 }
 
-/// How far vertices of cloth go.
+/// How far the vertices go that something stopped.
+#[derive(Default)]
 struct Ways {
-    /// The part of the way that is left.
-    shares: Vec<f64>,
+    stopped: BTreeMap<VertexId, Way>,
+}
+
+/// The way of one vertex.
+struct Way {
+    /// The part of it that is left.
+    share: f64,
     /// How often it was lowered.
-    lowered: Vec<u8>,
-    causes: Vec<Cause>,
-    /// In this round: the least part of its share that a pair leaves to a vertex.
-    least: Vec<f64>,
+    lowered: u8,
+    cause: Cause,
+    /// In this round: the least part of its share that a pair leaves to it.
+    least: f64,
 }
 
 impl Ways {
-    fn new(cloth_count: usize) -> Self {
-        Self {
-            shares: vec![1.0; cloth_count],
-            lowered: vec![0; cloth_count],
-            causes: vec![Cause::Nothing; cloth_count],
-            least: vec![1.0; cloth_count],
-        }
-    }
-
     /// Lowers the shares of what collides; the vertices whose share has changed, sorted.
     fn lower(&mut self, scene: &Scene, found: &[Finding]) -> Vec<VertexId> {
         let mut changed: Vec<VertexId> = Vec::new();
@@ -173,13 +231,11 @@ impl Ways {
             let is_cloth = |vertex: &&VertexId| vertex.index() < scene.cloth_count;
             let cause = if vertices.iter().all(|vertex| is_cloth(&vertex)) { Cause::Cloth } else { Cause::Body };
             for &vertex in vertices.iter().filter(is_cloth) {
-                let at = vertex.index();
-                if self.shares[at] > 0.0 {
-                    self.least[at] = self.least[at].min(SAFETY * time);
-                    // A body outranks cloth, so that the count does not depend on the order of pairs.
-                    if self.causes[at] != Cause::Body {
-                        self.causes[at] = cause;
-                    }
+                let new = Way { share: 1.0, lowered: 0, cause, least: 1.0 };
+                let way = self.stopped.entry(vertex).or_insert(new);
+                if way.share > 0.0 {
+                    way.least = way.least.min(SAFETY * time);
+                    way.cause = way.cause.max(cause);
                     changed.push(vertex);
                 }
             }
@@ -187,11 +243,16 @@ impl Ways {
         changed.sort_unstable();
         changed.dedup();
         for vertex in &changed {
-            let at = vertex.index();
-            self.lowered[at] += 1;
-            self.shares[at] = if self.lowered[at] > HALVINGS { 0.0 } else { self.shares[at] * self.least[at] };
-            self.least[at] = 1.0;
+            if let Some(way) = self.stopped.get_mut(vertex) {
+                way.lowered += 1;
+                way.share = if way.lowered > HALVINGS { 0.0 } else { way.share * way.least };
+                way.least = 1.0;
+            }
         }
         changed
+    }
+
+    fn share(&self, vertex: VertexId) -> f64 {
+        self.stopped.get(&vertex).map_or(1.0, |way| way.share)
     }
 }

@@ -4,6 +4,7 @@ use super::frames::{Coarse, FrameFailure, FrameLine, FrameRefiner, popping};
 use super::{Flags, FrameRange};
 use crate::session::{Failure, Session};
 use indicatif::ProgressBar;
+use rayon::prelude::*;
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -12,6 +13,7 @@ use std::process::ExitCode;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Instant;
+use unsnarl::output::Depth;
 use unsnarl_geometry::DVec3;
 use unsnarl_io::cache::Cache;
 
@@ -25,6 +27,8 @@ struct CacheReport {
     triangles: usize,
     first_frame: u32,
     last_frame: u32,
+    /// How often each triangle became four.
+    levels: u32,
     /// Frames that were there already.
     kept_frames: usize,
     /// Frames with intersections; with `--force` only.
@@ -43,7 +47,7 @@ pub(super) fn run(flags: &Flags, folder: &Path, session: &Session) -> Result<Exi
     let source = Cache::open(folder).map_err(Failure::input)?;
     let range = frames_of(flags, &source, folder)?;
     let coarse = read_coarse(&source, range.first)?;
-    let refiner = FrameRefiner::new(&coarse, flags.levels, flags.settings(), folder)?;
+    let refiner = refiner(flags, &source, (&coarse, folder), range)?;
     let name = folder.canonicalize().ok().and_then(|path| path.file_name().map(|name| name.to_string_lossy().into()));
     let info = refiner.info(&source.info, name.unwrap_or_default(), flags.scheme_name(), [range.first, range.last]);
     let target = Cache::create_refined(&flags.output, info, &refiner.mesh(&coarse)).map_err(Failure::input)?;
@@ -79,6 +83,7 @@ pub(super) fn run(flags: &Flags, folder: &Path, session: &Session) -> Result<Exi
         triangles: target.info.triangles,
         first_frame: range.first,
         last_frame: range.last,
+        levels: refiner.levels(),
         kept_frames,
         frames_not_certified: not_certified,
         largest_popping,
@@ -102,6 +107,36 @@ fn frames_of(flags: &Flags, source: &Cache, folder: &Path) -> Result<FrameRange,
         return Err(Failure::usage(format!("--frames: {folder} has frames {there} to {end}")));
     }
     Ok(FrameRange { first, last })
+}
+
+/// As many levels as are asked for, or as the frame that needs most of them needs.
+fn refiner(
+    flags: &Flags,
+    source: &Cache,
+    (coarse, folder): (&Coarse, &Path),
+    range: FrameRange,
+) -> Result<FrameRefiner, Failure> {
+    let new = |levels: u32| FrameRefiner::new(coarse, levels, flags.settings(), folder);
+    let (displacement, most) = match flags.depth()? {
+        Depth::Levels(levels) => return new(levels),
+        Depth::Until { displacement, most } => (displacement, most),
+    };
+    for levels in 1..most {
+        let refiner = new(levels)?;
+        let is_enough = |frame: u32| -> Result<bool, Failure> {
+            let (_, cloth) = source.read_positions(frame).map_err(Failure::input)?;
+            let has_bodies = !coarse.body_triangles.is_empty();
+            let bodies = if has_bodies { source.read_bodies(frame).map_err(Failure::input)? } else { Vec::new() };
+            let last = refiner.last_displacement(&cloth, &bodies);
+            Ok(last.map_err(|error| Failure::input(format!("frame {frame}: {error}")))? < displacement)
+        };
+        let frames: Vec<u32> = (range.first..=range.last).collect();
+        let enough = frames.par_iter().map(|&frame| is_enough(frame)).collect::<Result<Vec<bool>, Failure>>()?;
+        if enough.into_iter().all(|is| is) {
+            return Ok(refiner);
+        }
+    }
+    new(most)
 }
 
 fn read_coarse(source: &Cache, first: u32) -> Result<Coarse, Failure> {

@@ -5,7 +5,7 @@ use serde::Serialize;
 use std::path::Path;
 use unsnarl::analysis::{self, Assembly, PartKind};
 use unsnarl::output::attributes::split_uv;
-use unsnarl::output::{Ladder, LevelReport, RefineError, RefineSettings, refine};
+use unsnarl::output::{Collisions, Ladder, LevelReport, RefineError, RefineSettings, refine};
 use unsnarl_geometry::{DVec3, UvMap};
 use unsnarl_io::cache::refined::{Piece, RefinedFrom, RefinedMesh};
 use unsnarl_io::cache::{Cache, Info, PieceInfo};
@@ -50,6 +50,20 @@ pub enum FrameFailure {
 }
 
 impl FrameRefiner {
+    /// How many levels it is.
+    pub fn levels(&self) -> u32 {
+        self.ladder.levels() as u32
+    }
+
+    /// How far the last level of plain subdivision moves a vertex of a frame.
+    pub fn last_displacement(&self, cloth: &[DVec3], bodies: &[DVec3]) -> Result<f64, RefineError> {
+        let bodies = if self.body_count == 0 { &[] } else { bodies };
+        let settings = RefineSettings { collisions: Collisions::Ignore, ..self.settings };
+        let mut last = 0.0;
+        refine(&self.ladder, &[cloth, bodies].concat(), &settings, &mut |level, _, _| last = level.displacement.max)?;
+        Ok(last)
+    }
+
     /// Prepares the levels.
     pub fn new(coarse: &Coarse, levels: u32, settings: RefineSettings, folder: &Path) -> Result<Self, Failure> {
         let named = |error: &dyn std::fmt::Display| Failure::input(format!("{}: {error}", folder.display()));
@@ -123,7 +137,9 @@ impl FrameRefiner {
         let refined = refine(&self.ladder, &positions, &self.settings, &mut |level, _, _| levels.push(level));
         let refined = refined.map_err(|error| match error {
             RefineError::NotClean { .. } => FrameFailure::NotClean(format!("frame {frame}: {error}")),
-            RefineError::Positions { .. } => FrameFailure::Other(Failure::input(format!("frame {frame}: {error}"))),
+            RefineError::Positions { .. } | RefineError::Split(_) => {
+                FrameFailure::Other(Failure::input(format!("frame {frame}: {error}")))
+            }
         })?;
         let verdict = analysis::verdict(self.ladder.finest(), &refined.positions, &mut analysis::Workspace::default());
         let line = FrameLine {

@@ -19,7 +19,7 @@ mod write;
 mod xform;
 
 pub(super) use motion::read_motion;
-pub(super) use write::encode;
+pub(super) use write::{encode, encode_motion};
 
 use super::draft::Draft;
 use super::error::{Flaw, Place};

@@ -51,7 +51,7 @@ pub(in super::super) fn read_motion(bytes: Vec<u8>, options: &ReadOptions) -> Re
         }
         frames.push((code / rate, positions));
     }
-    Ok(MeshMotion { file, frames })
+    Ok(MeshMotion { file, frames, rate })
 }
 
 /// Gives every sampled property its value at a time.

@@ -7,13 +7,50 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use unsnarl_geometry::DVec3;
 
+/// A mesh that stands still.
 pub(in super::super) fn encode(file: &MeshFile, conversion: &Conversion) -> Vec<u8> {
+    encode_with(file, conversion, None)
+}
+
+/// A mesh that moves: seconds and positions, and time codes in a second.
+pub(in super::super) fn encode_motion(
+    file: &MeshFile,
+    conversion: &Conversion,
+    samples: &[(f64, Vec<DVec3>)],
+    rate: f64,
+) -> Vec<u8> {
+    let code = |seconds: f64| (seconds * rate * 1e9).round() / 1e9;
+    let samples: Vec<(f64, &[DVec3])> = samples.iter().map(|(seconds, points)| (code(*seconds), &points[..])).collect();
+    encode_with(file, conversion, Some(&Samples { samples, rate }))
+}
+
+/// Points at time codes.
+struct Samples<'a> {
+    samples: Vec<(f64, &'a [DVec3])>,
+    rate: f64,
+}
+
+impl Samples<'_> {
+    fn push_header(&self, out: &mut Vec<u8>) {
+        let ends = [self.samples.first(), self.samples.last()].map(|sample| sample.map_or(0.0, |sample| sample.0));
+        let rows = [("startTimeCode", ends[0]), ("endTimeCode", ends[1]), ("timeCodesPerSecond", self.rate)];
+        for (name, value) in rows {
+            out.extend(format!("\n    {name} = ").into_bytes());
+            push_number(out, value, Precision::Double);
+        }
+    }
+}
+
+fn encode_with(file: &MeshFile, conversion: &Conversion, samples: Option<&Samples<'_>>) -> Vec<u8> {
     let mut out = b"#usda 1.0\n(\n    defaultPrim = \"Garment\"\n    metersPerUnit = ".to_vec();
     push_number(&mut out, conversion.unit.in_metres(), Precision::Double);
     let axis = match conversion.up_axis {
         UpAxis::Y => "Y",
         UpAxis::Z => "Z",
     };
+    if let Some(samples) = samples {
+        samples.push_header(&mut out);
+    }
     out.extend(format!("\n    upAxis = \"{axis}\"\n)\n\ndef Xform \"Garment\"\n{{\n").into_bytes());
     let mut faces: Vec<FaceView<'_>> = Vec::new();
     file.for_each_face(|face| faces.push(face));
@@ -22,13 +59,13 @@ pub(in super::super) fn encode(file: &MeshFile, conversion: &Conversion) -> Vec<
         Some(ranges) => {
             for (label, (vertices, own_faces)) in ranges {
                 let name = names.unique(&file.objects.names[label]);
-                push_mesh(&mut out, file, conversion, &name, &faces[own_faces], vertices);
+                push_mesh(&mut out, (file, samples), conversion, &name, &faces[own_faces], vertices);
             }
         }
         None => {
             let name = file.objects.names.first().map_or("mesh", |name| name.as_str());
             let name = names.unique(name);
-            push_mesh(&mut out, file, conversion, &name, &faces, 0..file.mesh.positions.len());
+            push_mesh(&mut out, (file, samples), conversion, &name, &faces, 0..file.mesh.positions.len());
         }
     }
     out.extend_from_slice(b"}\n");
@@ -73,7 +110,7 @@ fn separate_objects(file: &MeshFile, faces: &[FaceView<'_>]) -> Option<ObjectRan
 
 fn push_mesh(
     out: &mut Vec<u8>,
-    file: &MeshFile,
+    (file, samples): (&MeshFile, Option<&Samples<'_>>),
     conversion: &Conversion,
     name: &str,
     faces: &[FaceView<'_>],
@@ -98,21 +135,40 @@ fn push_mesh(
         line("        interpolation = \"vertex\"".into());
         line("    )".into());
     }
-    let points: Vec<DVec3> = file.mesh.positions[vertices]
-        .iter()
-        .map(|&position| Precision::Single.round_point(conversion.to_file(position)))
-        .collect();
-    line(format!("    point3f[] points = [{}]", tuples(&points)));
-    let (min, max) = (
-        points.iter().copied().fold(DVec3::INFINITY, DVec3::min),
-        points.iter().copied().fold(DVec3::NEG_INFINITY, DVec3::max),
-    );
-    line(format!("    float3[] extent = [{}]", tuples(&[min, max])));
+    let rounded = |positions: &[DVec3]| -> Vec<DVec3> {
+        let own = positions[vertices.clone()].iter();
+        own.map(|&position| Precision::Single.round_point(conversion.to_file(position))).collect()
+    };
+    match samples {
+        None => {
+            let points = rounded(&file.mesh.positions);
+            line(format!("    point3f[] points = [{}]", tuples(&points)));
+            line(format!("    float3[] extent = [{}]", tuples(&extent(&points))));
+        }
+        Some(samples) => {
+            line("    point3f[] points.timeSamples = {".into());
+            for (code, positions) in &samples.samples {
+                line(format!("        {code}: [{}],", tuples(&rounded(positions))));
+            }
+            line("    }".into());
+            line("    float3[] extent.timeSamples = {".into());
+            for (code, positions) in &samples.samples {
+                line(format!("        {code}: [{}],", tuples(&extent(&rounded(positions)))));
+            }
+            line("    }".into());
+        }
+    }
     if file.uv.is_some() {
         push_uv(&mut line, file, faces);
     }
     push_subsets(&mut line, &file.groups, faces);
     line("}".into());
+}
+
+/// The corners of the box around some points.
+fn extent(points: &[DVec3]) -> [DVec3; 2] {
+    let of = |start: DVec3, choose: fn(DVec3, DVec3) -> DVec3| points.iter().copied().fold(start, choose);
+    [of(DVec3::INFINITY, DVec3::min), of(DVec3::NEG_INFINITY, DVec3::max)]
 }
 
 fn push_uv(line: &mut impl FnMut(String), file: &MeshFile, faces: &[FaceView<'_>]) {
