@@ -32,7 +32,7 @@ struct Cli {
 enum Command {
     Batch(commands::batch::Flags),
     Check(commands::check::Flags),
-    Fix(commands::fix::Flags),
+    Fix(Box<commands::fix::Flags>),
     Levelset(commands::levelset::Flags),
     Make(commands::make::Flags),
     Sim(commands::sim::Flags),

@@ -16,7 +16,7 @@ pub struct BodyMotion {
 
 enum Source {
     Still,
-    Sequence(Animation),
+    Sequence(Box<Animation>),
     /// Seconds from the first sample, and positions.
     Samples(Vec<(f64, Vec<DVec3>)>),
     Clip(Box<Character>, usize),
@@ -28,7 +28,7 @@ impl BodyMotion {
         let format = Format::from_path(path);
         let (mesh, source) = if path.is_dir() || sequence::is_pattern(path) {
             let animation = Animation::open(path, options)?;
-            (animation.pieces[0].1.mesh.clone(), Source::Sequence(animation))
+            (animation.pieces[0].1.mesh.clone(), Source::Sequence(Box::new(animation)))
         } else if let (Some(name), Some(Format::Gltf | Format::Glb)) = (clip, format) {
             let character = mesh::read_character(path, &options.read)?;
             let Some(at) = character.clips.iter().position(|own| own.name == name) else {
