@@ -10,12 +10,14 @@ use pyo3::prelude::*;
 use serde_json::{Value, json};
 use std::time::Instant;
 use unsnarl::analysis::{self, Assembly, Verdict, Workspace};
-use unsnarl::output::{Ladder, LevelReport, RefineError, RefineSettings, StartPairs, refine as climb};
+use unsnarl::output::{Depth, LevelReport, RefineError, RefineSettings, StartPairs, refine_once};
 use unsnarl_geometry::subdivision::{self, OldVertices, Scheme, Smoothing};
 use unsnarl_geometry::{DVec3, TriMesh, VertexId};
 
 /// As many levels as the command takes.
 const MOST_LEVELS: u32 = 10;
+/// As many as the command takes on its way to a displacement.
+const MOST_LEVELS_UNTIL: u32 = 6;
 
 /// A garment: its mesh, and edges that stay sharp as rows of two vertices.
 type CreasedArrays<'py> = (NamedArrays<'py>, PyReadonlyArray2<'py, i32>);
@@ -31,6 +33,8 @@ type Done = Result<(FineParts, Value), String>;
 #[pyo3(from_item_all)]
 pub struct Wishes {
     levels: u32,
+    /// Levels until smoothing moves no vertex by as many metres any more, instead of a number.
+    until: Option<f64>,
     scheme: String,
     interpolate: bool,
     crease_angle: Option<f64>,
@@ -60,6 +64,9 @@ pub fn refine<'py>(
 ) -> PyResult<(Vec<Fine<'py>>, String)> {
     if !(1..=MOST_LEVELS).contains(&wishes.levels) {
         return Err(wrong(format!("levels: expected a number from 1 to {MOST_LEVELS}, found {}", wishes.levels)));
+    }
+    if wishes.until.is_some_and(|metres| !(metres.is_finite() && metres > 0.0)) {
+        return Err(wrong("until: expected metres above 0"));
     }
     if wishes.crease_angle.is_some_and(|degrees| !(0.0..=180.0).contains(&degrees)) {
         return Err(wrong("crease_angle: expected 0 to 180 degrees"));
@@ -100,7 +107,6 @@ impl Task {
         let assembly = arrays::assemble(&garments, &bodies)?;
         let positions: Vec<DVec3> = garments.iter().chain(&bodies).flat_map(|mesh| mesh.positions).copied().collect();
         let creases = self.all_creases(&assembly, &positions)?;
-        let ladder = Ladder::build(assembly, &creases, self.wishes.levels).map_err(|error| error.to_string())?;
         let mut levels: Vec<Value> = Vec::new();
         let mut last = start;
         let mut hear = |report: LevelReport, assembly: &Assembly, positions: &[DVec3]| {
@@ -111,8 +117,9 @@ impl Task {
             levels.push(level);
             last = Instant::now();
         };
-        let refined = climb(&ladder, &positions, &self.settings(), &mut hear).map_err(|error| advised(&error))?;
-        let finest = ladder.finest();
+        let refined = refine_once(assembly, &creases, &positions, self.depth(), &self.settings(), &mut hear);
+        let (refined, end) = refined.map_err(|error| advised(&error))?;
+        let finest = &end.assembly;
         let verdict = analysis::verdict(finest, &refined.positions, &mut Workspace::default());
         if !verdict.is_clean() && !self.wishes.force {
             return Err(format!(
@@ -121,7 +128,7 @@ impl Task {
                 verdict.pairs.len()
             ));
         }
-        let normals = subdivision::limit::normals(finest.topology(), &refined.positions, ladder.finest_creases());
+        let normals = subdivision::limit::normals(finest.topology(), &refined.positions, &end.creases);
         let parts = finest.parts()[..self.garments.len()].iter().map(|part| {
             let own = part.vertices.clone();
             let triangles = finest.topology().own_triangles(part.triangles.clone(), own.start);
@@ -145,6 +152,13 @@ impl Task {
             "seconds": start.elapsed().as_secs_f64(),
         });
         Ok((parts, report))
+    }
+
+    fn depth(&self) -> Depth {
+        match self.wishes.until {
+            Some(displacement) => Depth::Until { displacement, most: MOST_LEVELS_UNTIL },
+            None => Depth::Levels(self.wishes.levels),
+        }
     }
 
     fn settings(&self) -> RefineSettings {

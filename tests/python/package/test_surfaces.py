@@ -25,17 +25,18 @@ class Refine(unittest.TestCase):
             support.write_obj(body, VB, FB)
             for words, wishes in [
                 ((), {}),
+                (("--until", "0.4mm"), {"until": 0.0004}),
                 (("--interpolate", "--gap"), {"interpolate": True, "gap": True}),
                 (("--scheme", "bounded", "--crease-angle", 20), {"scheme": "bounded", "crease_angle": 20}),
             ]:
-                theirs = support.run("refine", cloth, "--body", body, "-o", out, "--levels", 2, *words, "--json", "-", status=0)
-                ours = unsnarl.refine(V, F, body=(VB, FB), levels=2, **wishes)
+                theirs = support.run("refine", cloth, "--body", body, "-o", out, *words, "--json", "-", status=0)
+                ours = unsnarl.refine(V, F, body=(VB, FB), **wishes)
                 self.assertEqual(*shared(ours.report, theirs))
                 points, triangles = support.read_obj(out)
                 np.testing.assert_array_equal(points, ours.V)
                 np.testing.assert_array_equal(triangles, ours.F)
                 self.assertTrue(ours.certified and unsnarl.check(ours.V, ours.F, body=(VB, FB)).clean)
-                self.assertEqual(len(ours.F), 16 * len(F))
+                self.assertEqual(len(ours.F), 4 ** len(ours.report["levels"]) * len(F))
                 if "interpolate" in wishes:
                     np.testing.assert_array_equal(ours.V[: len(V)], V)
 
@@ -57,6 +58,7 @@ class Refine(unittest.TestCase):
         W, G = support.crossing_sheets(12)
         rows = [
             (lambda: unsnarl.refine(V, F, levels=0), "levels: expected a number from 1 to 10"),
+            (lambda: unsnarl.refine(V, F, until=-1), "until: expected metres above 0"),
             (lambda: unsnarl.refine(V, F, levels=1.5), "levels: expected a whole number"),
             (lambda: unsnarl.refine(V, F, levels=10**6), "levels"),
             (lambda: unsnarl.refine(V, F, scheme="square"), "scheme: `square` is none of loop, bounded"),

@@ -39,6 +39,7 @@ def refine(
     body: Any = None,
     *,
     levels: int = 2,
+    until: float | None = None,
     scheme: str = "loop",
     interpolate: bool = False,
     crease_angle: float | None = None,
@@ -49,7 +50,8 @@ def refine(
 ) -> RefineResult:
     """Smooth cloth by subdivision that does not intersect: each level turns one triangle into four.
 
-    V, F, body: as `check` takes them; bodies stop cloth and are not refined. `scheme`: `loop`, or `bounded` for bounded
+    V, F, body: as `check` takes them; bodies stop cloth and are not refined. `until`: instead of `levels`, as many (at most 6)
+    as it takes until smoothing moves no vertex by as many metres any more. `scheme`: `loop`, or `bounded` for bounded
     curvature. `interpolate`: the vertices of the input stay where they are. `crease_angle`: edges bent by more degrees stay
     sharp; `creases`: so do these, as rows (k, 2) of vertices (for a list of garments a list). Cloth that is not clean is
     refused; `force=True` leaves out pairs that meet, and certifies nothing. `gap=True` measures the smallest gap.
@@ -58,6 +60,7 @@ def refine(
     sharp = _meshes.per_garment(creases, len(garments), is_one, "creases")
     wishes = {
         "levels": _meshes.whole_number(levels, "levels"),
+        "until": _meshes.number(until, "until"),
         "scheme": str(scheme),
         "interpolate": bool(interpolate),
         "crease_angle": _meshes.number(crease_angle, "crease_angle"),
