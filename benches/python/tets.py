@@ -1,6 +1,7 @@
-"""Quality, speed and robustness of `unsnarl tet` beside TetGen, fTetWild and published figures; see benches/tets."""
+"""Every bar of `unsnarl tet`, met or missed, beside TetGen, fTetWild and published figures; see benches/tets."""
 
 import argparse
+import filecmp
 import json
 import pathlib
 import subprocess
@@ -8,134 +9,212 @@ import sys
 import tempfile
 import time
 
-BINARY = pathlib.Path("target/release/unsnarl")
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PROGRAM = ROOT / "target/release/unsnarl"
+FOLDERS = [ROOT / "assets", ROOT.parent / "shared/data"]
+KINDS = {".obj", ".off", ".ply", ".stl", ".glb"}
+FEMUR = ROOT / "assets/cgal_cc0/femur.off"
+BUNNY = ROOT / "assets/quartet_isc/bunny_watertight.ply"
+ELEPHANT = ROOT / "assets/cgal_cc0/elephant.off"
 
-
-def data(folder, pattern):
-    """Files of the bundled assets, or of the larger collection beside the project."""
-    for base in [pathlib.Path("assets"), pathlib.Path("../shared/data")]:
-        found = sorted((base / folder).glob(pattern))
-        if found:
-            return found
-    return []
-
-
-BUNNY = (data("quartet_isc", "bunny_watertight.*") or [pathlib.Path("bunny_watertight.obj")])[0]
-
-# Table 5.2 of the thesis: largest and mean aspect, smallest and largest dihedral angle.
-THESIS = {
-    ("cranium, 100K", "optimise"): (4.5, 2.3, 18, 145),
-    ("dragon, 500K", "optimise"): (5.3, 2.3, 16, 150),
-    ("Buddha, 900K", "optimise"): (5.9, 2.3, 16, 150),
-    ("cranium, 100K", "elements"): (6.5, 2.1, 17, 147),
-    ("dragon, 500K", "elements"): (7.6, 2.2, 13, 154),
-    ("Buddha, 900K", "elements"): (8.1, 2.3, 13, 156),
-}
+# Table 5.2 of the thesis: largest and mean aspect, smallest and largest dihedral angle. Its bodies are not public; ours stand in.
 CASES = [
-    ("cranium, 100K", pathlib.Path("assets/cgal_cc0/femur.off"), 100_000),
-    ("dragon, 500K", BUNNY, 500_000),
-    ("Buddha, 900K", pathlib.Path("assets/cgal_cc0/elephant.off"), 900_000),
+    ("cranium, 100K", FEMUR, 100_000, {"optimise": (4.5, 2.3, 18, 145), "elements": (6.5, 2.1, 17, 147)}),
+    ("dragon, 500K", BUNNY, 500_000, {"optimise": (5.3, 2.3, 16, 150), "elements": (7.6, 2.2, 13, 154)}),
+    ("Buddha, 900K", ELEPHANT, 900_000, {"optimise": (5.9, 2.3, 16, 150), "elements": (8.1, 2.3, 13, 156)}),
 ]
-BROKEN = [
-    *data("character_cc0", "body_[fs]*.*"),
-    *data("codim_ipc_apache2/Kick_unfixed", "49.*"),
-    *data("manifold_apache2", "self_intersectA.*"),
-    *data("cgal_cc0", "spheres_intersecting.off"),
-    *data("cgal_cc0", "mask_cone.off"),
+# What peers are shown: two clean bodies and one of each kind of broken one.
+FOR_PEERS = [
+    "femur", "bunny_watertight", "spheres_intersecting", "mask_cone", "body_sit01", "49", "self_intersectA", "CesiumMan",
+    "dress-v5k-f10k",
 ]
+PEERS = {
+    "TetGen": "import tetgen; t = tetgen.TetGen(v, f); out = t.tetrahedralize(order=1, minratio=1.4, quality=True)[:2]",
+    "fTetWild": "import pytetwild; out = pytetwild.tetrahedralize(v, f, edge_length_fac=0.03)[:2]",
+}
+LOAD = """
+import sys, numpy as np, trimesh
+m = trimesh.load(sys.argv[1], process=False, force="mesh")
+v, f = np.asarray(m.vertices, float), np.asarray(m.faces)
+{program}
+p, t = np.asarray(out[0], float), np.asarray(out[1])
+c = p[t]
+sign = np.einsum("ij,ij->i", np.cross(c[:, 1] - c[:, 0], c[:, 2] - c[:, 0]), c[:, 3] - c[:, 0])
+sides = [[1, 2, 3], [0, 3, 2], [0, 1, 3], [0, 2, 1]]
+n = np.stack([np.cross(c[:, b] - c[:, a], c[:, d] - c[:, a]) for a, b, d in sides], 1)
+n /= np.linalg.norm(n, axis=2, keepdims=True) + 1e-300
+angles = [np.degrees(np.arccos(np.clip(-(n[:, i] * n[:, j]).sum(1), -1, 1))) for i in range(4) for j in range(i)]
+print(f"{{len(t)}} elements, {{int(((sign <= 0) != (np.median(sign) <= 0)).sum())}} of the other sign, dihedral {{np.min(angles):.1f}} to {{np.max(angles):.1f}}")
+"""
+missed = []
 
 
-def fill(mesh, count, *flags):
-    """Runs `unsnarl tet`; the report and the seconds of the whole process, or the error line."""
-    with tempfile.TemporaryDirectory() as folder:
-        report = pathlib.Path(folder) / "report.json"
-        output = pathlib.Path(folder) / "out.msh"
-        command = [BINARY, "tet", mesh, "-o", output, "--count", str(count), "--json", report, "-q", *flags]
-        begun = time.perf_counter()
-        done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
-        seconds = time.perf_counter() - begun
-        if done.returncode != 0:
-            return None, done.stderr.strip()
-        return json.loads(report.read_text()), seconds
+def bar(name, value, is_met):
+    print(f"{'met   ' if is_met else 'MISSED'} | {name} | {value}", flush=True)
+    if not is_met:
+        missed.append(name)
 
 
-def row(name, report, seconds):
-    aspect, angles = report["aspect"], report["dihedral_degrees"]
-    print(
-        f"| {name} | {report['tets']} | {aspect['max']:.2f} | {aspect['mean']:.2f} | {angles[0]:.1f} | {angles[1]:.1f}"
-        f" | {report['edge_ratio']:.0f} | {report['valid']} | {seconds:.2f} |",
-        flush=True,
-    )
+def fill(folder, mesh, count, *flags):
+    """Runs `unsnarl tet`: the report and the seconds of the whole process, or nothing and the error line."""
+    report, output = folder / "report.json", folder / "out.msh"
+    command = [PROGRAM, "tet", mesh, "-o", output, "--count", count, "--json", report, "-q", *flags]
+    begun = time.perf_counter()
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
+    seconds = time.perf_counter() - begun
+    if done.returncode != 0:
+        return None, done.stderr.strip()
+    return json.loads(report.read_text()), seconds
 
 
-def quality(results, quick):
-    print("| case | elements | max aspect | mean | min dihedral | max dihedral | edges | valid | s |")
-    print("|---|---|---|---|---|---|---|---|---|")
-    for name, mesh, count in CASES[: 1 if quick else 3]:
-        for method in ["optimise", "springs", "elements"]:
-            if not mesh.exists():
-                print(f"| {mesh.name} | skipped: not here |")
-                continue
-            theirs = THESIS.get((name, method))
-            if theirs:
-                print(f"| thesis: {name}, {method} | | {theirs[0]} | {theirs[1]} | {theirs[2]} | {theirs[3]} | | | |")
-            report, seconds = fill(mesh, count, "--compress", method)
+def is_sound(report):
+    conditions = report["conditions"]
+    trapped = conditions["tets_with_four_boundary_nodes"] + conditions["inner_edges_between_boundary_nodes"]
+    return report["valid"] and conditions["manifold_boundary"] and trapped == 0
+
+
+def figures(report):
+    aspect, (least, most) = report["aspect"], report["dihedral_degrees"]
+    return aspect["max"], aspect["mean"], least, most
+
+
+def quality(folder, results, quick):
+    for name, mesh, count, theirs in CASES[: 1 if quick else 3]:
+        seconds_by = {}
+        for method in ["optimise", "elements", *(["springs"] if count == 100_000 else [])]:
+            skin = folder / "skin.obj"
+            report, seconds = fill(folder, mesh, count, "--compress", method, "--surface", skin)
+            row = f"{mesh.stem}, {method}"
             if report is None:
-                print(f"| {mesh.stem}, {method} | failed: {seconds} |")
+                bar(row, seconds, False)
                 continue
-            row(f"{mesh.stem}, {method}", report, seconds)
+            seconds_by[method] = sum(report["seconds"][stage] for stage in ["compress"])
+            found, limit = figures(report), theirs.get(method, theirs["elements"])
+            nodes, beyond = report["fit"]["boundary_nodes"], report["fit"]["nodes_beyond_one_percent"]
+            text = "{:.2f}, mean {:.2f}, dihedral {:.1f} to {:.1f}".format(*found)
+            published = "thesis, {}: {}, mean {}, {} to {}".format(name, *limit)
+            is_met = found[0] <= limit[0] and found[1] <= limit[1] and found[2] >= limit[2] and found[3] <= limit[3]
+            bar(f"quality: {row}, {report['tets']} elements", f"aspect {text} ({published})", is_met)
+            bar(f"fit: {row}", f"{beyond} of {nodes} boundary nodes beyond 1 % of their mean edge", beyond == 0)
+            ratio = report["volume"] / report["fit"]["volume_of_body"]
+            bar(f"volume: {row}", f"{ratio:.4f} of the body's", abs(ratio - 1) <= 0.01)
+            clean = subprocess.run([str(PROGRAM), "check", str(skin), "-q"], capture_output=True).returncode == 0
+            bar(f"validity: {row}", f"signs and conditions {is_sound(report)}, boundary clean {clean}", is_sound(report) and clean)
+            if count == 900_000 and method == "optimise":
+                bar("speed: 900K", f"{seconds:.1f} s", seconds < 40)
             results.append({"case": mesh.stem, "method": method, "seconds": seconds, "report": report})
+        if "elements" in seconds_by:
+            ratio = seconds_by["elements"] / seconds_by["optimise"]
+            print(f"       | compression by elements over by optimisation, {mesh.stem} | {ratio:.1f} times (thesis: about 10)")
 
 
-def peers(mesh, timeout):
-    """TetGen and fTetWild on a mesh, each in a process of its own with a limit."""
-    programs = {
-        "TetGen": "import tetgen; t = tetgen.TetGen(m.vertices, m.faces); out = t.tetrahedralize(order=1, minratio=1.4, quality=True)",
-        "fTetWild": "import pytetwild; out = pytetwild.tetrahedralize(m.vertices, m.faces, edge_length_fac=0.03)",
-    }
-    for name, program in programs.items():
-        code = f"import sys, trimesh; m = trimesh.load(sys.argv[1], process=False); {program}; print(len(out[1]))"
-        begun = time.perf_counter()
-        try:
-            done = subprocess.run([sys.executable, "-c", code, str(mesh)], capture_output=True, text=True, timeout=timeout)
+def speed(folder, results, quick):
+    runs = [fill(folder, BUNNY, 75_000) for _ in range(1 if quick else 5)]
+    report, seconds = min(runs, key=lambda run: run[1])
+    stages = ", ".join(f"{stage} {value:.2f}" for stage, value in report["seconds"].items())
+    bar(f"speed: bunny, {report['tets']} elements, file to file, best of {len(runs)}", f"{seconds:.2f} s ({stages}); quartet 5.9", seconds < 2)
+    bar("speed: lattice of the bunny", f"{report['seconds']['lattice']:.2f} s", report["seconds"]["lattice"] < 0.3)
+    least, most = report["dihedral_degrees"]
+    bar("bunny beside quartet's published 14.2 to 149.7", f"{least:.1f} to {most:.1f}", least > 14.2 and most < 149.7)
+    results.append({"seconds": seconds, "report": report})
+
+
+def threads(folder):
+    for mesh in [BUNNY, ROOT / "assets/character_cc0/body_sit01.ply"]:
+        for count in ["1", "2"]:
+            fill(folder, mesh, 60_000, "--threads", count)
+            (folder / "out.msh").rename(folder / f"{count}.msh")
+        same = filecmp.cmp(folder / "1.msh", folder / "2.msh", shallow=False)
+        bar(f"determinism: {mesh.stem}", "same bytes on 1 and 2 threads" if same else "bytes differ", same)
+
+
+def meshes():
+    """Every mesh of the assets and of the larger collection, once by folder and name."""
+    found = {}
+    for base in FOLDERS:
+        for path in sorted(base.rglob("*")):
+            if path.suffix in KINDS:
+                found.setdefault((path.parent.name, path.stem), path)
+    return list(found.values())
+
+
+def state(mesh):
+    """What is wrong with a mesh: its crossing pairs by `unsnarl check`, and its border edges."""
+    import numpy as np
+    import trimesh
+
+    done = subprocess.run([str(PROGRAM), "check", str(mesh), "-q", "--json", "-"], capture_output=True, text=True)
+    loaded = trimesh.load(mesh, process=False, force="mesh")
+    merged = trimesh.Trimesh(loaded.vertices, loaded.faces, process=True)
+    edges = np.sort(merged.edges, axis=1)
+    _, counts = np.unique(edges, axis=0, return_counts=True)
+    return done.returncode == 0, int((counts == 1).sum())
+
+
+def broken(folder, results, quick):
+    print("\n| broken mesh | clean | border edges | elements | surfaces | max aspect | valid | s |\n|---|---|---|---|---|---|---|---|")
+    bad = []
+    for mesh in meshes()[: 4 if quick else None]:
+        clean, border = state(mesh)
+        if clean and border == 0:
+            continue
+        report, seconds = fill(folder, mesh, 20_000)
+        name = f"{mesh.parent.name}/{mesh.stem}"
+        if report is None:
+            print(f"| {name} | {clean} | {border} | {seconds} |", flush=True)
+            if "no inside" not in seconds:
+                bad.append(name)
+        else:
+            row = [name, clean, border, report["tets"], report["surfaces"], f"{report['aspect']['max']:.2f}", is_sound(report), f"{seconds:.2f}"]
+            print("| " + " | ".join(map(str, row)) + " |", flush=True)
+            if not is_sound(report):
+                bad.append(name)
+        results.append({"mesh": name, "report": report, "said": seconds if report is None else None})
+    print()
+    with_mesh = sum(row["report"] is not None for row in results)
+    bar("broken input", f"{with_mesh} of {len(results)} have a valid mesh, the rest are sheets without an inside; wrong: {bad}", not bad)
+
+
+def peers(results, limit):
+    print("\n| mesh | program | outcome | s |\n|---|---|---|---|")
+    for mesh in [path for path in meshes() if path.stem in FOR_PEERS]:
+        for name, program in PEERS.items():
+            begun = time.perf_counter()
+            try:
+                command = [sys.executable, "-c", LOAD.format(program=program), str(mesh)]
+                done = subprocess.run(command, capture_output=True, text=True, timeout=limit)
+                lines = (done.stdout if done.returncode == 0 else done.stderr or done.stdout).strip().splitlines()
+                said = lines[-1] if lines else f"died with status {done.returncode}"
+                verdict = said if done.returncode == 0 else f"fails: {said[:100]}"
+            except subprocess.TimeoutExpired:
+                verdict = "no result in time"
             seconds = time.perf_counter() - begun
-            lines = (done.stdout if done.returncode == 0 else done.stderr or done.stdout).strip().splitlines()
-            said = lines[-1] if lines else f"status {done.returncode}"
-            verdict = f"{said} elements" if done.returncode == 0 else f"fails: {said[:90]}"
-        except subprocess.TimeoutExpired:
-            seconds, verdict = timeout, "no result in time"
-        print(f"| {mesh.stem} | {name} | {verdict} | {seconds:.2f} |", flush=True)
-        yield {"mesh": mesh.stem, "peer": name, "verdict": verdict, "seconds": seconds}
+            print(f"| {mesh.stem} | {name} | {verdict} | {seconds:.1f} |", flush=True)
+            results.append({"mesh": mesh.stem, "peer": name, "verdict": verdict, "seconds": seconds})
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--quick", action="store_true", help="the smallest case of each table")
-    parser.add_argument("--timeout", type=float, default=120, help="seconds for a peer")
+    parser.add_argument("--limit", type=float, default=30, help="seconds for a peer on a mesh")
+    parser.add_argument("--only", default="quality,speed,threads,broken,peers", help="parts, with commas")
     flags = parser.parse_args()
+    parts = flags.only.split(",")
     results = {"quality": [], "speed": [], "broken": [], "peers": []}
-    quality(results["quality"], flags.quick)
-    print("\nquartet's published bunny: 75K elements, 5.9 s, dihedral 14.2 to 149.7")
-    if BUNNY.exists():
-        for _ in range(1 if flags.quick else 3):
-            report, seconds = fill(BUNNY, 75_000)
-            row("bunny, 75K", report, seconds)
-            print("seconds by stage:", report["seconds"])
-            results["speed"].append({"seconds": seconds, "report": report})
-    print("\n| broken mesh | elements | surfaces | volume | valid | s |\n|---|---|---|---|---|---|")
-    broken = [mesh for mesh in BROKEN if mesh.exists()][: 1 if flags.quick else None]
-    for mesh in broken:
-        report, seconds = fill(mesh, 50_000)
-        if report is None:
-            print(f"| {mesh.stem} | failed: {seconds} |")
-        else:
-            print(f"| {mesh.stem} | {report['tets']} | {report['surfaces']} | {report['volume']:.4e} | {report['valid']} | {seconds:.2f} |")
-        results["broken"].append({"mesh": mesh.stem, "seconds": seconds, "report": report})
-    print("\n| mesh | peer | outcome | s |\n|---|---|---|---|")
-    for mesh in [BUNNY, *broken]:
-        if mesh.exists():
-            results["peers"].extend(peers(mesh, flags.timeout))
-    pathlib.Path("out/bench_tets.json").write_text(json.dumps(results, indent=1))
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        if "speed" in parts:
+            speed(folder, results["speed"], flags.quick)
+        if "quality" in parts:
+            quality(folder, results["quality"], flags.quick)
+        if "threads" in parts:
+            threads(folder)
+        if "broken" in parts:
+            broken(folder, results["broken"], flags.quick)
+        if "peers" in parts:
+            peers(results["peers"], flags.limit)
+    (ROOT / "out/bench_tets.json").write_text(json.dumps(results, indent=1))
+    print(f"\n{len(missed)} missed" + "".join(f"\n  {name}" for name in missed))
 
 
 if __name__ == "__main__":

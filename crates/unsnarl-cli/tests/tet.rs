@@ -77,6 +77,18 @@ fn crossing_and_open_bodies_and_level_sets_are_filled() {
 }
 
 #[test]
+fn elements_are_small_where_size_at_asks_for_it() {
+    let folder = bodies();
+    let plain = fill(&folder, &["box.obj", "-o", "p.msh", "--edge", "0.05"]);
+    let fine = fill(&folder, &["box.obj", "-o", "f.msh", "--edge", "0.05", "--size-at", "0.5,0.5,0.25,0.2,0.05"]);
+    assert_valid(&fine);
+    let [plain, fine] = [plain, fine].map(|report| report["tets"].as_f64().unwrap());
+    // The ball's volume in elements of a^3/12, and a share of those around it.
+    let of_ball = 4.0 / 3.0 * std::f64::consts::PI * 0.2_f64.powi(3) / (0.05_f64.powi(3) / 12.0);
+    assert!(fine > plain + 0.8 * of_ball && fine < plain + 4.0 * of_ball, "{plain} {fine} {of_ball}");
+}
+
+#[test]
 fn a_posed_body_that_crosses_itself_is_filled() {
     let Some(path) = real_data("character_cc0/body_sit01.ply") else { return };
     let folder = Folder::new();
@@ -94,6 +106,18 @@ fn files_have_the_same_bytes_on_one_and_two_threads() {
 }
 
 #[test]
+fn a_size_at_that_is_no_five_numbers_or_comes_without_an_edge_is_refused() {
+    let folder = bodies();
+    for size in ["0,0,0,1", "0,0,0,1,nan", "0,0,0,-1,0.1", "0,0,0,1,0.1,7", "here", ""] {
+        let run = folder.run(&["tet", "box.obj", "-o", "x.msh", "--edge", "0.1", "--size-at", size]);
+        assert!(run.status == 2 && run.err.contains("X,Y,Z,R,E"), "{size}: {}", run.err);
+    }
+    let run = folder.run(&["tet", "box.obj", "-o", "x.msh", "--size-at", "0,0,0,1,0.1"]);
+    assert!(run.status == 2 && run.err.contains("--edge"), "{}", run.err);
+    assert!(!folder.path("x.msh").exists());
+}
+
+#[test]
 fn bad_input_is_one_line_and_leaves_no_file() {
     let folder = bodies().with("empty.obj", "").with("flat.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n");
     let rows: &[(&[&str], &str)] = &[
@@ -102,6 +126,7 @@ fn bad_input_is_one_line_and_leaves_no_file() {
         (&["box.obj", "-o", "x.msh", "--count", "0"], "--count"),
         (&["box.obj", "-o", "x.msh", "--levels", "99"], "--levels"),
         (&["box.obj", "-o", "x.stl"], ".msh"),
+        (&["box.obj", "-o", "x.msh", "--edge", "0.1", "--size-at", "0,0,0,0.5,0.01"], "smaller --edge"),
         (&["box.obj", "-o", "x.msh", "--edge", "1e-9"], "larger"),
         (&["box.obj", "-o", "x.msh", "--edge", "100", "--levels", "0"], "smaller"),
         (&["nothing.obj", "-o", "x.msh"], "nothing.obj"),

@@ -18,7 +18,7 @@ use unsnarl_io::picture::{Colour, MeshStyle, Paint, Picture, View, Wireframe};
 use unsnarl_io::{level_set_file, tet_file};
 use unsnarl_volume::tet_mesh::compress::Method;
 use unsnarl_volume::tet_mesh::exact_distance::{SignedMesh, Source};
-use unsnarl_volume::tet_mesh::{self, Body, Criterion, Settings, Size, Stage, TetMesh, TetReport, measure};
+use unsnarl_volume::tet_mesh::{self, Body, Criterion, Settings, Size, Sizing, Stage, TetMesh, TetReport, measure};
 
 /// Fill a body with tetrahedra.
 ///
@@ -64,6 +64,10 @@ struct Fill {
     /// Where elements are refined
     #[arg(long, value_enum, default_value_t = CriterionName::Error)]
     criterion: CriterionName,
+    /// Elements with edges of at most E metres within R metres of a point, inside the body too; may be repeated; needs
+    /// --edge, which E may not be below
+    #[arg(long, value_name = "X,Y,Z,R,E", value_parser = parse_ball, requires = "edge", allow_hyphen_values = true)]
+    size_at: Vec<Ball>,
     /// How the boundary is moved to the surface
     #[arg(long, value_enum, default_value_t = MethodName::Optimise)]
     compress: MethodName,
@@ -75,6 +79,31 @@ struct Fill {
     picture: Option<PathBuf>,
     #[command(flatten)]
     mesh_flags: MeshFlags,
+}
+
+/// A place where elements are to be small.
+#[derive(Clone, Copy, Debug)]
+struct Ball {
+    center: DVec3,
+    radius: f64,
+    edge: f64,
+}
+
+fn parse_ball(text: &str) -> Result<Ball, String> {
+    let numbers: Vec<f64> = text.split(',').map_while(|word| word.trim().parse().ok()).collect();
+    match numbers[..] {
+        [x, y, z, radius, edge]
+            if text.split(',').count() == 5
+                && numbers.iter().all(|number| number.is_finite())
+                && radius > 0.0
+                && edge > 0.0 =>
+        {
+            Ok(Ball { center: DVec3::new(x, y, z), radius, edge })
+        }
+        _ => {
+            Err("expected five numbers X,Y,Z,R,E in metres, R and E positive, such as 0,1.2,0.1,0.05,0.002".to_owned())
+        }
+    }
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -123,7 +152,8 @@ pub struct Report {
 pub struct Fit {
     /// The largest distance of a boundary node, metres.
     largest_distance: f64,
-    /// Boundary nodes farther than a hundredth of the finest edge.
+    boundary_nodes: usize,
+    /// Boundary nodes farther than a hundredth of the mean of their boundary edges.
     nodes_beyond_one_percent: usize,
     /// The volume of the body, cubic metres.
     volume_of_body: f64,
@@ -166,7 +196,12 @@ pub fn run(flags: &Flags, session: &Session) -> Result<ExitCode, Failure> {
 
 fn fill(flags: &Fill, input: &Path, output: &Path, session: &Session) -> Result<ExitCode, Failure> {
     let begun = Instant::now();
-    let settings = settings(flags)?;
+    let size_at = |point: DVec3| {
+        let wanted = flags.size_at.iter().filter(|ball| point.distance(ball.center) <= ball.radius);
+        wanted.map(|ball| ball.edge).fold(f64::INFINITY, f64::min)
+    };
+    let sizing: Option<Sizing<'_>> = if flags.size_at.is_empty() { None } else { Some(&size_at) };
+    let settings = Settings { sizing, ..settings(flags)? };
     if tet_file::TetFormat::from_path(output).is_none() {
         let line = "the name does not say a kind of tetrahedral file; expected .msh, .vtk, .node, .ele or .mesh";
         return Err(Failure::usage(format!("{}: {line}", output.display())));
@@ -178,7 +213,7 @@ fn fill(flags: &Fill, input: &Path, output: &Path, session: &Session) -> Result<
     let stop = stop_flag()?;
     let mut lattice_seconds = distance_seconds;
     let bar = session.progress(SWEEPS, "compress");
-    let body = Body { field: &signed, bounds: signed.bounds() };
+    let body = Body { field: &signed, bounds: signed.bounds(), area: signed.area() };
     let made = tet_mesh::make(body, &settings, &mut |stage| {
         match stage {
             Stage::Chosen(count) => {
@@ -204,7 +239,7 @@ fn fill(flags: &Fill, input: &Path, output: &Path, session: &Session) -> Result<
     let measures = measure::measure(&mesh);
     write(flags, output, &mesh)?;
     let total = begun.elapsed().as_secs_f64();
-    let fit = fit(&mesh, &signed, made.edge);
+    let fit = fit(&mesh, &signed);
     session.say(text(&measures, &fit, &made, source, total).trim_end());
     if !finished {
         session.warn("stopped early: the mesh is valid, but its boundary may not have reached the surface");
@@ -222,7 +257,7 @@ fn fill(flags: &Fill, input: &Path, output: &Path, session: &Session) -> Result<
 }
 
 /// Sweeps of the usual compression, for the progress bar.
-const SWEEPS: u64 = 18;
+const SWEEPS: u64 = 30;
 
 fn settings(flags: &Fill) -> Result<Settings<'static>, Failure> {
     let size = match (flags.edge, flags.count) {
@@ -233,6 +268,10 @@ fn settings(flags: &Fill) -> Result<Settings<'static>, Failure> {
         (None, Some(0)) => return Err(Failure::usage("--count takes a number from 1 on")),
         (None, count) => Size::Count(count.unwrap_or(50_000)),
     };
+    if let (Some(edge), Some(ball)) = (flags.edge, flags.size_at.iter().find(|ball| Some(ball.edge) < flags.edge)) {
+        let line = format!("--size-at asks for edges of {} m, below --edge {edge}: use a smaller --edge", ball.edge);
+        return Err(Failure::usage(line));
+    }
     if flags.levels > 10 {
         return Err(Failure::usage("--levels takes a number from 0 to 10"));
     }
@@ -341,13 +380,23 @@ fn surface_of(mesh: &TetMesh) -> TriMesh {
 }
 
 /// Measures how well the boundary meets the surface.
-pub fn fit(mesh: &TetMesh, signed: &SignedMesh, edge: f64) -> Fit {
+pub fn fit(mesh: &TetMesh, signed: &SignedMesh) -> Fit {
     use unsnarl_volume::Field;
     let surface = surface_of(mesh);
+    let mut edges = vec![(0.0, 0_u32); surface.positions.len()];
+    for triangle in &surface.triangles {
+        for at in 0..3 {
+            let [from, to] = [triangle[at], triangle[(at + 1) % 3]].map(|node| node as usize);
+            let length = surface.positions[from].distance(surface.positions[to]);
+            edges[from] = (edges[from].0 + length, edges[from].1 + 1);
+        }
+    }
     let distances: Vec<f64> = surface.positions.iter().map(|&position| signed.value(position).abs()).collect();
+    let is_beyond = |(distance, edge): &(&f64, &(f64, u32))| **distance > 0.01 * edge.0 / f64::from(edge.1.max(1));
     Fit {
         largest_distance: distances.iter().copied().fold(0.0, f64::max),
-        nodes_beyond_one_percent: distances.iter().filter(|&&distance| distance > 0.01 * edge).count(),
+        boundary_nodes: distances.len(),
+        nodes_beyond_one_percent: distances.iter().zip(&edges).filter(is_beyond).count(),
         volume_of_body: signed.volume(),
     }
 }
@@ -411,11 +460,13 @@ fn source_name(source: Source) -> &'static str {
 
 fn text(found: &measure::TetMeasures, fit: &Fit, made: &TetReport, source: Source, seconds: f64) -> String {
     format!(
-        "{}surface from {}: boundary nodes at most {:.2e} m away ({:.2} % of the edge of {:.4e} m), {seconds:.2} s",
+        "{}surface from {}: {} of {} boundary nodes farther than 1 % of their edges, at most {:.2e} m; finest edge {:.4e} m, \
+         {seconds:.2} s",
         tet_measure::table(found),
         source_name(source),
+        fit.nodes_beyond_one_percent,
+        fit.boundary_nodes,
         fit.largest_distance,
-        100.0 * fit.largest_distance / made.edge,
         made.edge,
     )
 }

@@ -1,7 +1,7 @@
 //! Where the lattice is refined. (Bridson 2003, 5.3)
 //!
-//! Only tetrahedra that the surface may meet are refined, unless a sizing function says otherwise: a distance changes
-//! by no more than the way, so a tetrahedron whose corners are all farther from the surface than its circumradius is
+//! Only tetrahedra that the surface may meet are refined, unless a sizing function wants more: a distance changes by
+//! no more than the way, so a tetrahedron whose corners are all farther from the surface than its circumradius is
 //! passed over. The interior stays coarse.
 
 use super::EDGES;
@@ -13,19 +13,31 @@ use rustc_hash::FxHashMap;
 use unsnarl_geometry::DVec3;
 
 /// What makes a tetrahedron at the surface too coarse.
-#[derive(Clone, Copy)]
-pub enum Criterion<'a> {
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Criterion {
     /// Being coarser than the finest level.
     Uniform,
     /// The distance differs from its linear interpolant by more than this fraction of the finest edge.
     Error(f64),
     /// Longest edge times `|k1| + |k2|` exceeds this.
     Curvature(f64),
-    /// The longest edge exceeds this length at the centre, inside the body too, metres.
-    Sizing(&'a (dyn Fn(DVec3) -> f64 + Sync)),
 }
 
-impl Criterion<'_> {
+/// The longest edge that is wanted at a point, metres, inside the body too; infinite where anything will do.
+pub type Sizing<'a> = &'a (dyn Fn(DVec3) -> f64 + Sync);
+
+/// Where to refine: down to a level where the surface asks for it, and where the user does.
+#[derive(Clone, Copy)]
+pub struct Wish<'a> {
+    /// At the surface.
+    pub criterion: Criterion,
+    /// Everywhere.
+    pub sizing: Option<Sizing<'a>>,
+    /// The finest level.
+    pub levels: u8,
+}
+
+impl Criterion {
     /// A tenth of the finest edge.
     pub const DEFAULT_ERROR: f64 = 0.1;
     /// A quarter turn over two edges or so.
@@ -103,16 +115,10 @@ pub struct Refined {
     pub values: NodeValues,
 }
 
-/// Refines a lattice around the surface of a field down to a level.
+/// Refines a lattice around the surface of a field.
 ///
 /// Ends with an estimate of the leaves, before they are made, where they would be more than `most`.
-pub fn refine(
-    lattice: Lattice,
-    field: &dyn Field,
-    criterion: Criterion<'_>,
-    levels: u8,
-    most: usize,
-) -> Result<Refined, usize> {
+pub fn refine(lattice: Lattice, field: &dyn Field, wish: &Wish<'_>, most: usize) -> Result<Refined, usize> {
     if lattice.root_count() > most as f64 {
         return Err(lattice.root_count() as usize);
     }
@@ -121,8 +127,8 @@ pub fn refine(
     values.ensure(&lattice, field, roots.iter().flat_map(|tet| tet.nodes));
     roots.retain(|tet| is_near(tet, &lattice, &values));
     let mut refined = Refined { lattice, forest: Forest::new(roots), values };
-    for level in 0..levels {
-        refined.refine_level(field, criterion, level, levels, most)?;
+    for level in 0..wish.levels {
+        refined.refine_level(field, wish, level, most)?;
     }
     Ok(refined)
 }
@@ -135,25 +141,24 @@ fn is_near(tet: &RedTet, lattice: &Lattice, values: &NodeValues) -> bool {
 
 impl Refined {
     /// Splits the tetrahedra of a level that are too coarse, closes, and lets go of what is far outside.
-    fn refine_level(
-        &mut self,
-        field: &dyn Field,
-        criterion: Criterion<'_>,
-        level: u8,
-        levels: u8,
-        most: usize,
-    ) -> Result<(), usize> {
+    fn refine_level(&mut self, field: &dyn Field, wish: &Wish<'_>, level: u8, most: usize) -> Result<(), usize> {
         let (lattice, values) = (&self.lattice, &mut self.values);
         let reach = CIRCUMRADIUS * lattice.edge_length(level);
-        let everywhere = matches!(criterion, Criterion::Sizing(_));
-        let meets = |tet: &RedTet| everywhere || tet.nodes.iter().any(|&node| values.at(node).abs() <= reach);
-        let near: Vec<RedTet> = self.forest.leaves(level.into()).iter().filter(|tet| meets(tet)).copied().collect();
-        if let Criterion::Error(_) = criterion {
+        let meets = |tet: &RedTet| tet.nodes.iter().any(|&node| values.at(node).abs() <= reach);
+        let (mut near, far): (Vec<RedTet>, Vec<RedTet>) =
+            self.forest.leaves(level.into()).iter().copied().partition(meets);
+        if let Criterion::Error(_) = wish.criterion {
             let middles = near.iter().flat_map(|tet| EDGES.map(|[i, j]| midpoint(tet.nodes[i], tet.nodes[j])));
             values.ensure(lattice, field, middles);
         }
-        let judge = Judge { lattice, field, values, finest: lattice.edge_length(levels) };
-        let coarse: Vec<bool> = near.par_iter().with_min_len(64).map(|tet| judge.is_coarse(tet, criterion)).collect();
+        let judge = Judge { lattice, field, values, finest: lattice.edge_length(wish.levels) };
+        let is_large = |tet: &RedTet| judge.is_large(tet, wish.sizing);
+        let is_coarse = |tet: &RedTet| is_large(tet) || judge.is_coarse(tet, wish.criterion);
+        let mut coarse: Vec<bool> = near.par_iter().with_min_len(64).map(is_coarse).collect();
+        if wish.sizing.is_some() {
+            near.extend(far.into_iter().filter(is_large));
+            coarse.resize(near.len(), true);
+        }
         let estimate = self.forest.leaf_count() + 7 * coarse.iter().filter(|coarse| **coarse).count();
         if estimate > most {
             return Err(estimate);
@@ -188,13 +193,19 @@ struct Judge<'a> {
 }
 
 impl Judge<'_> {
-    fn is_coarse(&self, tet: &RedTet, criterion: Criterion<'_>) -> bool {
+    /// Whether a tetrahedron is larger than the user wants it anywhere in it.
+    fn is_large(&self, tet: &RedTet, sizing: Option<Sizing<'_>>) -> bool {
+        let Some(size) = sizing else { return false };
+        let edge = self.lattice.edge_length(tet.level);
+        edge > size(self.center(tet)) || tet.nodes.iter().any(|&node| edge > size(self.lattice.position(node)))
+    }
+
+    fn is_coarse(&self, tet: &RedTet, criterion: Criterion) -> bool {
         let edge = self.lattice.edge_length(tet.level);
         match criterion {
             Criterion::Uniform => true,
             Criterion::Error(tolerance) => self.has_error_above(tet, edge, tolerance * self.finest),
             Criterion::Curvature(limit) => edge * self.curvature(tet, edge) > limit,
-            Criterion::Sizing(size) => edge > size(self.center(tet)),
         }
     }
 

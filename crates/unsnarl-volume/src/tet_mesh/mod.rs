@@ -18,7 +18,7 @@ pub mod measure;
 pub mod quality;
 pub mod red_green;
 
-pub use criteria::Criterion;
+pub use criteria::{Criterion, Sizing};
 pub use make::{Body, Settings, Size, Stage, TetError, TetReport, make};
 
 use unsnarl_geometry::DVec3;

@@ -43,27 +43,83 @@ pub fn dihedral_range(corners: [DVec3; 4]) -> [f64; 2] {
     [least, most]
 }
 
-/// `altitude / longest edge + (1 + cos(theta)) / 4`, theta the largest angle between outward normals: 0.983 for a
-/// regular tetrahedron, 0.832 for one of the lattice, positive for every element with a volume, 0 for others.
-///
-/// Departs: the text has no 1, so that its measure is negative for thin elements and shares of it mean nothing.
+/// What the measures of an element are made of. All are better the larger they are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Shape {
+    /// Smallest altitude over longest edge: one over the aspect ratio.
+    pub slimness: f64,
+    /// The least cosine between outward normals: minus the cosine of the smallest dihedral angle.
+    pub least_cosine: f64,
+    /// The largest one: minus the cosine of the largest dihedral angle.
+    pub most_cosine: f64,
+}
+
+/// An aspect ratio and dihedral angles that elements are graded against.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limits {
+    aspect: f64,
+    /// `1 - cos` of the smallest angle and `1 + cos` of the largest.
+    angles: [f64; 2],
+}
+
+impl Limits {
+    /// At most this aspect ratio, angles within these, degrees.
+    pub fn new(aspect: f64, degrees: [f64; 2]) -> Self {
+        let [least, most] = degrees.map(|angle| angle.to_radians().cos());
+        Self { aspect, angles: [1.0 - least, 1.0 + most] }
+    }
+}
+
+impl Shape {
+    /// Of an element without a volume.
+    pub const FLAT: Self = Self { slimness: 0.0, least_cosine: -1.0, most_cosine: 1.0 };
+
+    /// `altitude / longest edge + (1 + cos(theta)) / 4`, theta the largest angle between outward normals: 0.983 for a
+    /// regular tetrahedron, 0.832 for one of the lattice, positive for every element with a volume, 0 for others.
+    ///
+    /// Departs: the text has no 1, so that its measure is negative for thin elements and shares of it mean nothing.
+    #[inline]
+    pub fn quality(self) -> f64 {
+        self.slimness + 0.25 * (1.0 + self.least_cosine)
+    }
+
+    /// The worst of what tables quote, against limits: the least of the squares of `slimness * aspect`,
+    /// `sin(angle / 2) / sin(limit / 2)` for the smallest angle and `cos(angle / 2) / cos(limit / 2)` for the largest. At
+    /// least 1 means within the limits.
+    #[inline]
+    pub fn grade(self, limits: &Limits) -> f64 {
+        let slimness = limits.aspect * self.slimness;
+        let [least, most] = limits.angles;
+        (slimness * slimness).min((1.0 + self.least_cosine) / least).min((1.0 - self.most_cosine) / most)
+    }
+}
+
+/// The shape of an element; [`Shape::FLAT`] where it has no volume.
 #[inline]
-pub fn tet_quality(corners: [DVec3; 4]) -> f64 {
+pub fn shape_of(corners: [DVec3; 4]) -> Shape {
     let [a, b, c, d] = corners;
     let (ab, ac, ad, bc, bd) = (b - a, c - a, d - a, c - b, d - b);
     let normals = [bc.cross(bd), ad.cross(ac), ab.cross(ad), ac.cross(ab)];
     let volume = -normals[3].dot(ad);
     if volume <= 0.0 {
-        return 0.0;
+        return Shape::FLAT;
     }
     let areas = normals.map(|normal| normal.length());
     let largest = areas[0].max(areas[1]).max(areas[2]).max(areas[3]);
     let inverse = areas.map(f64::recip);
     let cosine = |i: usize, j: usize| normals[i].dot(normals[j]) * (inverse[i] * inverse[j]);
-    let least =
-        (cosine(0, 1).min(cosine(0, 2)).min(cosine(0, 3))).min(cosine(1, 2).min(cosine(1, 3)).min(cosine(2, 3)));
-    let longest = longest_squared(corners).sqrt();
-    volume / (largest * longest) + 0.25 * (1.0 + least)
+    let [p, q, r, s, t, u] = [cosine(0, 1), cosine(0, 2), cosine(0, 3), cosine(1, 2), cosine(1, 3), cosine(2, 3)];
+    Shape {
+        slimness: volume / (largest * longest_squared(corners).sqrt()),
+        least_cosine: p.min(q).min(r).min(s.min(t).min(u)),
+        most_cosine: p.max(q).max(r).max(s.max(t).max(u)),
+    }
+}
+
+/// [`Shape::quality`] of an element.
+#[inline]
+pub fn tet_quality(corners: [DVec3; 4]) -> f64 {
+    shape_of(corners).quality()
 }
 
 /// `altitude / longest edge + 1 / psi`, psi the largest angle: 1.821 for an equilateral triangle.
@@ -108,6 +164,26 @@ mod tests {
         assert!((tet_quality(lattice()) - (0.5_f64.sqrt() + 0.125)).abs() < 1e-12);
         let [least, most] = dihedral_range(lattice());
         assert!((least - PI / 3.0).abs() < 1e-12 && (most - PI / 2.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn the_grade_is_one_at_the_limits_and_more_within() {
+        let (aspect, angles) = (4.4, [19.0, 143.0]);
+        let limits = Limits::new(aspect, angles);
+        let [least, most] = angles.map(|angle: f64| -angle.to_radians().cos());
+        let good = Shape { slimness: 1.0, least_cosine: 0.0, most_cosine: 0.0 };
+        for shape in [
+            Shape { slimness: aspect.recip(), ..good },
+            Shape { least_cosine: least, ..good },
+            Shape { most_cosine: most, ..good },
+        ] {
+            assert!((shape.grade(&limits) - 1.0).abs() < 1e-12, "{shape:?}");
+        }
+        assert!(shape_of(lattice()).grade(&limits) > 4.0 && Shape::FLAT.grade(&limits) == 0.0);
+        let [smallest, largest] = dihedral_range(regular());
+        let shape = shape_of(regular());
+        assert!((shape.least_cosine + smallest.cos()).abs() < 1e-12);
+        assert!((shape.most_cosine + largest.cos()).abs() < 1e-12);
     }
 
     #[test]

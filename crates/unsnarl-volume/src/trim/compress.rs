@@ -13,7 +13,7 @@
 
 use super::envelope::Patch;
 use super::flips;
-use super::quality::{BEST, quality, slimness};
+use super::quality::{BEST, angles_degrees, quality, slimness};
 use super::surface::{Foot, Surface};
 use super::{Sided, TrimSettings};
 use unsnarl_geometry::{DVec3, EdgeId, Topology, TriangleId, VertexId};
@@ -35,6 +35,9 @@ const ROUNDS: usize = 40;
 const FIRST_STEP: f64 = 0.05;
 /// Rounds in which border nodes settle after the last sweep.
 const SETTLING: usize = 20;
+/// Angles above this are worked on once more at the end, so many rounds.
+const WIDE_DEGREES: f64 = 127.0;
+const RELIEF_ROUNDS: usize = 12;
 /// Below this slope per metre a level set is flat, and the mesh alone gives the direction.
 const FLAT: f64 = 1e-3;
 
@@ -217,7 +220,51 @@ impl<'a> Work<'a> {
                 self.flip();
             }
         }
+        self.relieve();
         shares
+    }
+
+    /// Works on what is left of wide angles in triangles that have changed. Their nodes may slide even where the
+    /// surface bends.
+    fn relieve(&mut self) {
+        for _ in 0..RELIEF_ROUNDS {
+            let nodes = self.nodes_of_wide_triangles();
+            if nodes.is_empty() {
+                return;
+            }
+            for &node in &nodes {
+                let is_held = self.kinds[node as usize] == Kind::Held;
+                if is_held && self.border_degrees(VertexId(node)) == [0, 0] {
+                    self.kinds[node as usize] = Kind::Inner;
+                    self.order.push(node);
+                }
+            }
+            self.flip();
+            for &node in &nodes {
+                let node = node as usize;
+                if matches!(self.kinds[node], Kind::Inner | Kind::Border) {
+                    self.search(node, self.worst_at(node, self.feet[node]));
+                }
+            }
+            self.pull_border(Pace::Full, 0.0);
+        }
+    }
+
+    /// The nodes of triangles with a wide angle and a node that has moved, ascending.
+    fn nodes_of_wide_triangles(&self) -> Vec<u32> {
+        let has_moved = |node: &VertexId| {
+            let foot = self.feet[node.index()].position;
+            self.origin[node.index()].is_none_or(|vertex| self.surface.positions[vertex as usize] != foot)
+        };
+        let is_wide = |corners: &&[VertexId; 3]| {
+            let angles = angles_degrees(corners.map(|corner| self.feet[corner.index()].position));
+            angles.into_iter().fold(0.0, f64::max) > WIDE_DEGREES && corners.iter().any(has_moved)
+        };
+        let mut nodes: Vec<u32> =
+            self.topology.triangles().iter().filter(is_wide).flatten().map(|corner| corner.0).collect();
+        nodes.sort_unstable();
+        nodes.dedup();
+        nodes
     }
 
     /// Lets inner nodes slide that were held for a crease, where a border node cannot reach the zero for them.

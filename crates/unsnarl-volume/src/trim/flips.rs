@@ -7,6 +7,8 @@ use unsnarl_geometry::{DVec3, EdgeId, Topology, VertexId};
 
 /// Pairs better than this are left alone: an angle of about 115 degrees.
 const GOOD_ENOUGH: f64 = 0.85;
+/// Triangles worse than this, with an angle of about 150 degrees, have no normal worth the name.
+const SLIVER: f64 = 0.5;
 /// The cosine of the largest bend of a pair: 20 degrees.
 const FLAT_COSINE: f64 = 0.939_692_620_785_908_4;
 /// What a swap must gain.
@@ -20,6 +22,13 @@ pub(super) trait Shapes {
     fn quality(&self, corners: [VertexId; 3]) -> f64;
     /// Its unit normal.
     fn normal(&self, corners: [VertexId; 3]) -> DVec3;
+}
+
+/// Whether a pair with a sliver, whose normal says little, becomes a flat one that faces where the other triangle did.
+fn replaces_sliver(shapes: &impl Shapes, before: [[VertexId; 3]; 2], after: [[VertexId; 3]; 2]) -> bool {
+    let better = if shapes.quality(before[0]) > shapes.quality(before[1]) { before[0] } else { before[1] };
+    let normal = shapes.normal(better);
+    after.iter().all(|corners| shapes.normal(*corners).dot(normal) > FLAT_COSINE)
 }
 
 /// The triangles after all swaps that pay, no triangle swapped twice; and how many there were.
@@ -43,7 +52,7 @@ pub(super) fn better(topology: &Topology, shapes: &impl Shapes) -> (Vec<[u32; 3]
         let before = [first, second].map(|triangle| topology.triangle(triangle));
         let worst = judge(before);
         let is_flat = shapes.normal(before[0]).dot(shapes.normal(before[1])) > FLAT_COSINE;
-        if worst >= GOOD_ENOUGH || !is_flat {
+        if worst >= GOOD_ENOUGH || !(is_flat || worst < SLIVER) {
             continue;
         }
         let [apex, other] = [first, second].map(|triangle| topology.opposite_vertex(triangle, edge));
@@ -60,7 +69,7 @@ pub(super) fn better(topology: &Topology, shapes: &impl Shapes) -> (Vec<[u32; 3]
             continue;
         }
         let after = [[apex, from, other], [apex, other, to]];
-        if judge(after) > worst + GAIN {
+        if judge(after) > worst + GAIN && (is_flat || replaces_sliver(shapes, before, after)) {
             for (triangle, corners) in [first, second].into_iter().zip(after) {
                 triangles[triangle.index()] = corners.map(|corner| corner.0);
                 is_done[triangle.index()] = true;

@@ -11,13 +11,14 @@ pub mod finite_elements;
 mod optimise;
 pub mod pattern_search;
 mod physics;
+mod polish;
 pub mod springs;
 
 pub use optimise::{improve_interior, optimise};
 
 use super::boundary::ByNode;
 use super::envelope::rings;
-use super::quality::{sixfold_volume, tet_quality};
+use super::quality::{Limits, shape_of, sixfold_volume, tet_quality};
 use super::{OUTWARD_FACES, TetMesh};
 use crate::field::Field;
 use pattern_search::Face;
@@ -128,6 +129,12 @@ impl<'a> Workpiece<'a> {
     pub fn qualities(&self) -> Vec<f64> {
         let quality = |tet: &[u32; 4]| tet_quality(tet.map(|node| self.positions[node as usize]));
         self.tets.par_iter().with_min_len(512).map(quality).collect()
+    }
+
+    /// The grades of all elements.
+    pub fn grades(&self, limits: &Limits) -> Vec<f64> {
+        let grade = |tet: &[u32; 4]| shape_of(tet.map(|node| self.positions[node as usize])).grade(limits);
+        self.tets.par_iter().with_min_len(512).map(grade).collect()
     }
 
     /// The least quality of an element.

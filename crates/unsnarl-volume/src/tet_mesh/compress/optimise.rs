@@ -2,13 +2,16 @@
 //!
 //! Five sweeps move boundary nodes a third of their distance along the normal of the mesh, later ones all of it; in
 //! every sweep the nodes with elements that are bad for this mesh are improved by pattern search, from the boundary
-//! inward and back in turn.
+//! inward and back in turn. [`super::polish`] then works on the worst elements alone.
 //!
-//! Departs: moves along the normal are guarded; a last part, which the text lacks, improves the worst elements only,
-//! with boundary nodes kept on the surface while they are tried.
+//! Guarantees: while sweeps run no element falls below the grade [`FLOOR`] that was not there already.
+//! Departs: the text has no floor and no guard; there a move may invert an element, and a search may spoil elements
+//! for the sake of triangles.
 
-use super::pattern_search::Neighbourhood;
+use super::pattern_search::{Goal, Neighbourhood};
+use super::polish::polish;
 use super::{CompressReport, Observer, Sweep, Workpiece, mean_normal};
+use crate::tet_mesh::quality::Limits;
 use rayon::prelude::*;
 use unsnarl_geometry::DVec3;
 
@@ -16,6 +19,10 @@ use unsnarl_geometry::DVec3;
 const HALVINGS: u32 = 6;
 /// Nodes of a colour below which another thread does not pay.
 const NODES_PER_TASK: usize = 16;
+/// Elements are graded against this aspect ratio and these dihedral angles, degrees.
+pub const LIMITS: (f64, [f64; 2]) = (4.35, [20.0, 142.0]);
+/// The grade that no move takes an element below while the boundary comes to the surface.
+pub const FLOOR: f64 = 1.0;
 
 /// A part of the work: sweeps of one kind.
 struct Part {
@@ -24,73 +31,161 @@ struct Part {
     share: f64,
     /// Nodes with an element below this, between the worst (0) and the mean quality (1), are optimised.
     bad: f64,
-    /// The least quality that a move along the normal may leave, of what there was.
-    kept: f64,
-    /// ... or this quality, if that is less.
-    floor: f64,
-    trials: Trials,
 }
 
-/// Where boundary nodes are tried.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Trials {
-    /// In the plane square to the normal: cheap, and leaves the surface a little.
-    Tangential,
-    /// On the surface.
-    OnSurface,
-}
-
-/// Slowly to the surface, all the way, and the worst elements once more.
-const PARTS: [Part; 3] = [
-    Part { sweeps: 5, share: 1.0 / 3.0, bad: 0.4, kept: 0.2, floor: 0.25, trials: Trials::Tangential },
-    Part { sweeps: 6, share: 1.0, bad: 0.5, kept: 0.2, floor: 0.25, trials: Trials::Tangential },
-    Part { sweeps: 6, share: 1.0, bad: 0.3, kept: 0.95, floor: 0.3, trials: Trials::OnSurface },
-];
+/// Slowly to the surface, then all the way.
+const PARTS: [Part; 2] = [Part { sweeps: 5, share: 1.0 / 3.0, bad: 0.4 }, Part { sweeps: 6, share: 1.0, bad: 0.5 }];
 
 /// Moves the boundary to the surface and improves elements.
 pub fn optimise(piece: &mut Workpiece<'_>, observer: Observer<'_>) -> CompressReport {
     let mut report = CompressReport::default();
     let mut distances = vec![f64::INFINITY; piece.positions.len()];
     let mut qualities = piece.qualities();
-    let mut inward = true;
+    let mut direction = Direction::Inward;
     for part in &PARTS {
         for _ in 0..part.sweeps {
             let rule = Rule::of(part, &qualities);
-            let optimised = sweep(piece, &rule, &qualities, &mut distances, inward, &mut report);
-            inward = !inward;
-            qualities = piece.qualities();
-            let boundary = piece.boundary_nodes().map(|node| distances[node as usize].abs());
-            let sweep = Sweep {
-                share: optimised as f64 / piece.positions.len().max(1) as f64,
-                worst_quality: qualities.iter().copied().fold(f64::INFINITY, f64::min),
-                largest_distance: boundary.fold(0.0, f64::max),
+            let is_wanted = |node: u32, depth: usize| {
+                // Deep inside what was measured before the sweep will do to pass over good nodes.
+                depth < 2 || piece.node_tets.at(node).iter().any(|&tet| qualities[tet as usize] < rule.good)
             };
+            let schedule = Schedule::of(piece, direction, is_wanted);
+            let done = schedule.run(piece, &mut distances, |piece, node, distance, around| {
+                visit(piece, &rule, node, distance, around)
+            });
+            report.guarded_moves += done.guarded;
+            direction = direction.turned();
+            qualities = piece.qualities();
+            let worst_quality = qualities.iter().copied().fold(f64::INFINITY, f64::min);
+            let sweep = done.sweep(piece, worst_quality, &distances);
             report.sweeps.push(sweep);
             if observer(&sweep).is_break() {
                 return report;
             }
         }
     }
+    polish(piece, &mut distances, observer, &mut report);
     report
+}
+
+/// What elements are graded against.
+pub fn limits() -> Limits {
+    Limits::new(LIMITS.0, LIMITS.1)
 }
 
 /// Improves inner nodes only, wherever the boundary is: for meshes that were deformed.
 pub fn improve_interior(piece: &mut Workpiece<'_>, sweeps: usize) {
-    let rings = std::mem::take(&mut piece.rings);
+    let mut distances = vec![0.0; piece.positions.len()];
     for _ in 0..sweeps {
-        for nodes in rings.iter().skip(1).flatten() {
-            let better = |around: &mut Neighbourhood, &node: &u32| {
-                piece.star(node, &mut around.faces);
-                around.search(piece.positions[node as usize])
-            };
-            let found: Vec<Option<DVec3>> =
-                nodes.par_iter().with_min_len(NODES_PER_TASK).map_init(Neighbourhood::default, better).collect();
-            for (&node, position) in nodes.iter().zip(found) {
-                piece.positions[node as usize] = position.unwrap_or(piece.positions[node as usize]);
-            }
+        let schedule = Schedule::of(piece, Direction::Inward, |_, depth| depth > 0);
+        schedule.run(piece, &mut distances, |piece, node, _, around| {
+            let mut visit = Visit::at(piece.positions[node as usize], 0.0);
+            visit.position = around.search(Goal::Quality { floor: 0.0 }, visit.position).unwrap_or(visit.position);
+            visit
+        });
+    }
+}
+
+/// Which way a sweep goes through the rings.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// From the boundary.
+    Inward,
+    /// To the boundary.
+    Outward,
+}
+
+impl Direction {
+    /// The other way.
+    pub fn turned(self) -> Self {
+        if self == Self::Inward { Self::Outward } else { Self::Inward }
+    }
+}
+
+/// The nodes of a sweep, as sets that are visited one after the other; nodes of a set share no element.
+pub struct Schedule {
+    sets: Vec<Vec<u32>>,
+}
+
+/// What a sweep did.
+#[derive(Clone, Copy, Default)]
+pub struct Done {
+    optimised: usize,
+    /// Moves toward the surface that were shortened.
+    pub guarded: usize,
+}
+
+impl Done {
+    /// As a report.
+    pub fn sweep(self, piece: &Workpiece<'_>, worst_quality: f64, distances: &[f64]) -> Sweep {
+        let boundary = piece.boundary_nodes().map(|node| distances[node as usize].abs());
+        Sweep {
+            share: self.optimised as f64 / piece.positions.len().max(1) as f64,
+            worst_quality,
+            largest_distance: boundary.fold(0.0, f64::max),
         }
     }
-    piece.rings = rings;
+}
+
+/// What happened to a node.
+#[derive(Clone, Copy)]
+pub struct Visit {
+    /// Where it goes.
+    pub position: DVec3,
+    /// Its distance from the surface, or a bound of it; nothing for inner nodes.
+    pub distance: f64,
+    /// Whether a move toward the surface was shortened.
+    pub guarded: bool,
+    /// Whether a better place was looked for.
+    pub optimised: bool,
+}
+
+impl Visit {
+    /// A visit that leaves a node where it is.
+    pub fn at(position: DVec3, distance: f64) -> Self {
+        Self { position, distance, guarded: false, optimised: false }
+    }
+}
+
+impl Schedule {
+    /// The nodes that are wanted, given their ring, ring by ring.
+    pub fn of(piece: &Workpiece<'_>, direction: Direction, is_wanted: impl Fn(u32, usize) -> bool + Sync) -> Self {
+        let wanted = |(depth, ring): (usize, &Vec<Vec<u32>>)| -> Vec<Vec<u32>> {
+            ring.iter().map(|set| set.iter().copied().filter(|&node| is_wanted(node, depth)).collect()).collect()
+        };
+        let mut rings: Vec<Vec<Vec<u32>>> = piece.rings.iter().enumerate().map(wanted).collect();
+        if direction == Direction::Outward {
+            rings.reverse();
+        }
+        Self { sets: rings.into_iter().flatten().filter(|set| !set.is_empty()).collect() }
+    }
+
+    /// Visits the nodes, those of a set at the same time, with what is around each gathered.
+    pub fn run(
+        &self,
+        piece: &mut Workpiece<'_>,
+        distances: &mut [f64],
+        visit: impl Fn(&Workpiece<'_>, u32, f64, &mut Neighbourhood) -> Visit + Sync,
+    ) -> Done {
+        let limits = limits();
+        let mut done = Done::default();
+        for nodes in &self.sets {
+            let look = |around: &mut Neighbourhood, &node: &u32| {
+                piece.star(node, &mut around.faces);
+                piece.fan(node, &mut around.sides);
+                visit(piece, node, distances[node as usize], around)
+            };
+            let visits: Vec<Visit> =
+                nodes.par_iter().with_min_len(NODES_PER_TASK).map_init(|| Neighbourhood::new(limits), look).collect();
+            for (&node, visit) in nodes.iter().zip(&visits) {
+                piece.positions[node as usize] = visit.position;
+                distances[node as usize] = visit.distance;
+                done.optimised += usize::from(visit.optimised);
+                done.guarded += usize::from(visit.guarded);
+            }
+        }
+        done
+    }
 }
 
 /// What a sweep does with a node.
@@ -98,15 +193,6 @@ struct Rule<'a> {
     part: &'a Part,
     /// Nodes whose elements are all better than this are left.
     good: f64,
-}
-
-/// What happened to a node.
-#[derive(Clone, Copy)]
-struct Visit {
-    position: DVec3,
-    distance: f64,
-    guarded: bool,
-    optimised: bool,
 }
 
 impl<'a> Rule<'a> {
@@ -117,80 +203,27 @@ impl<'a> Rule<'a> {
     }
 }
 
-/// Visits all nodes ring by ring; how many were optimised.
-fn sweep(
-    piece: &mut Workpiece<'_>,
-    rule: &Rule<'_>,
-    qualities: &[f64],
-    distances: &mut [f64],
-    inward: bool,
-    report: &mut CompressReport,
-) -> usize {
-    let rings = std::mem::take(&mut piece.rings);
-    let mut optimised = 0;
-    for at in 0..rings.len() {
-        let depth = if inward { at } else { rings.len() - 1 - at };
-        for nodes in &rings[depth] {
-            // Deep inside what was measured before the sweep will do to pass over good nodes.
-            let is_good = |node: u32| {
-                depth > 1 && piece.node_tets.at(node).iter().all(|&tet| qualities[tet as usize] >= rule.good)
-            };
-            let nodes: Vec<u32> = nodes.iter().copied().filter(|&node| !is_good(node)).collect();
-            let visits: Vec<Visit> = nodes
-                .par_iter()
-                .with_min_len(NODES_PER_TASK)
-                .map_init(Neighbourhood::default, |around, &node| {
-                    visit(piece, rule, node, distances[node as usize], around)
-                })
-                .collect();
-            for (&node, visit) in nodes.iter().zip(&visits) {
-                piece.positions[node as usize] = visit.position;
-                distances[node as usize] = visit.distance;
-                optimised += usize::from(visit.optimised);
-                report.guarded_moves += usize::from(visit.guarded);
-            }
-        }
-    }
-    piece.rings = rings;
-    optimised
-}
-
 fn visit(piece: &Workpiece<'_>, rule: &Rule<'_>, node: u32, bound: f64, around: &mut Neighbourhood) -> Visit {
-    let start = piece.positions[node as usize];
-    let mut visit = Visit { position: start, distance: bound, guarded: false, optimised: false };
-    piece.star(node, &mut around.faces);
-    piece.fan(node, &mut around.sides);
-    let is_boundary = piece.is_boundary(node);
-    if is_boundary {
-        approach(piece, rule, around, &mut visit);
+    let mut visit = Visit::at(piece.positions[node as usize], bound);
+    if piece.is_boundary(node) {
+        approach(piece, rule.part.share, FLOOR, around, &mut visit);
     }
-    if around.tets_quality(visit.position) >= rule.good {
+    let (quality, grade) = around.worst(visit.position);
+    if quality >= rule.good {
         return visit;
     }
     visit.optimised = true;
-    let at = visit.position;
-    let better = match rule.part.trials {
-        Trials::OnSurface if is_boundary => mean_normal(at, &around.sides).and_then(|normal| {
-            let distance = visit.distance.abs();
-            around.search_through(at, |trial, step| {
-                let bound = distance + trial.distance(at) + step;
-                trial - piece.field.value_within(trial, bound) * normal
-            })
-        }),
-        _ => around.search(at),
-    };
-    if let Some(better) = better {
+    let goal = Goal::Quality { floor: FLOOR.min(grade) };
+    if let Some(better) = around.search(goal, visit.position) {
+        visit.distance = visit.distance.abs() + better.distance(visit.position);
         visit.position = better;
-        visit.distance = visit.distance.abs() + better.distance(at);
-        if is_boundary && rule.part.trials == Trials::OnSurface {
-            visit.distance = piece.field.value_within(better, visit.distance);
-        }
     }
     visit
 }
 
-/// Moves a boundary node toward the surface, as far as its elements allow. The distance is then a bound from above.
-fn approach(piece: &Workpiece<'_>, rule: &Rule<'_>, around: &Neighbourhood, visit: &mut Visit) {
+/// Moves a boundary node a share of its way to the surface, or as far as its elements allow: none falls below the
+/// floor, or where it was below that before. The distance is then a bound from above.
+pub fn approach(piece: &Workpiece<'_>, share: f64, floor: f64, around: &Neighbourhood, visit: &mut Visit) {
     let start = visit.position;
     let distance = if visit.distance.is_finite() {
         piece.field.value_within(start, visit.distance.abs())
@@ -199,12 +232,11 @@ fn approach(piece: &Workpiece<'_>, rule: &Rule<'_>, around: &Neighbourhood, visi
     };
     visit.distance = distance;
     let Some(normal) = mean_normal(start, &around.sides) else { return };
-    let before = around.tets_quality(start);
-    let least = (rule.part.kept * before).max(before.min(rule.part.floor));
-    let mut step = -rule.part.share * distance;
+    let least = floor.min(around.worst(start).1);
+    let mut step = -share * distance;
     for _ in 0..HALVINGS {
         let trial = start + step * normal;
-        if around.is_positive(trial) && around.tets_quality(trial) >= least {
+        if around.is_positive(trial) && around.worst(trial).1 >= least {
             visit.position = trial;
             visit.distance = distance.abs() + step.abs();
             return;

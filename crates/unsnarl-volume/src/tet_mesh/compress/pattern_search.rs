@@ -5,11 +5,11 @@
 //! is left.
 
 use super::mean_normal;
-use crate::tet_mesh::quality::triangle_quality;
+use crate::tet_mesh::quality::{Limits, Shape, triangle_quality};
 use unsnarl_geometry::DVec3;
 
 /// Directions that spread over the sphere.
-const INNER_DIRECTIONS: [DVec3; 7] = [
+pub const INNER_DIRECTIONS: [DVec3; 7] = [
     DVec3::new(1.0, 0.0, 0.0),
     DVec3::new(0.2188, 0.9758, 0.0),
     DVec3::new(0.2188, -0.5972, -0.7717),
@@ -26,9 +26,27 @@ const STRIKES: u32 = 4;
 /// Rounds at most.
 const ROUNDS: u32 = 24;
 
+/// What a search improves.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Goal {
+    /// The least quality of the elements plus, on the boundary, the least of the triangles, with no element below a
+    /// grade.
+    Quality {
+        /// The grade.
+        floor: f64,
+    },
+    /// The sum of `grade^-4` over the elements, smaller being better: nearly the worst grade alone, but a node whose
+    /// worst element cannot be helped still helps the others. No element may fall below a grade.
+    Grades {
+        /// The grade.
+        floor: f64,
+    },
+}
+
 /// The surroundings of a node, gathered once for many trials.
-#[derive(Default)]
 pub struct Neighbourhood {
+    /// What elements are graded against.
+    pub limits: Limits,
     /// Faces opposite the node, one for each element.
     pub faces: Vec<Face>,
     /// Sides opposite the node, one for each boundary triangle; empty inside.
@@ -57,24 +75,28 @@ impl Face {
         Self { corners, normal, area, inverse_area: area.recip(), longest_squared }
     }
 
-    /// The quality of the element with its other corner at a point, as [`crate::tet_mesh::quality::tet_quality`].
+    /// The shape of the element with its other corner at a point, as [`crate::tet_mesh::quality::shape_of`]; none where
+    /// it has no volume.
     #[inline]
-    fn quality(&self, point: DVec3) -> f64 {
+    fn shape(&self, point: DVec3) -> Option<Shape> {
         let [u, v, w] = self.corners.map(|corner| corner - point);
         let volume = self.normal.dot(u);
         if volume <= 0.0 {
-            return 0.0;
+            return None;
         }
         let normals = [w.cross(v), u.cross(w), v.cross(u)];
         let [first, second, third] = normals.map(|normal| normal.length());
         let inverse = [first, second, third].map(f64::recip);
-        let base = normals.map(|normal| self.normal.dot(normal) * self.inverse_area);
-        let least = (base[0] * inverse[0]).min(base[1] * inverse[1]).min(base[2] * inverse[2]);
+        let [p, q, r] = [0, 1, 2].map(|i| self.normal.dot(normals[i]) * self.inverse_area * inverse[i]);
         let cosine = |i: usize, j: usize| normals[i].dot(normals[j]) * (inverse[i] * inverse[j]);
-        let least = least.min(cosine(0, 1)).min(cosine(0, 2)).min(cosine(1, 2));
+        let [s, t, o] = [cosine(0, 1), cosine(0, 2), cosine(1, 2)];
         let longest = u.length_squared().max(v.length_squared()).max(w.length_squared()).max(self.longest_squared);
         let largest = self.area.max(first).max(second).max(third);
-        volume / (largest * longest.sqrt()) + 0.25 * (1.0 + least)
+        Some(Shape {
+            slimness: volume / (largest * longest.sqrt()),
+            least_cosine: p.min(q).min(r).min(s.min(t).min(o)),
+            most_cosine: p.max(q).max(r).max(s.max(t).max(o)),
+        })
     }
 
     /// Six times the volume of the element.
@@ -85,9 +107,17 @@ impl Face {
 }
 
 impl Neighbourhood {
-    /// The least quality of the elements with the node at a point.
-    pub fn tets_quality(&self, point: DVec3) -> f64 {
-        self.faces.iter().map(|face| face.quality(point)).fold(f64::INFINITY, f64::min)
+    /// Nothing around yet.
+    pub fn new(limits: Limits) -> Self {
+        Self { limits, faces: Vec::new(), sides: Vec::new() }
+    }
+
+    /// The least quality of the elements with the node at a point, and their least grade; zeros where one is inverted.
+    pub fn worst(&self, point: DVec3) -> (f64, f64) {
+        let shape = |face: &Face| face.shape(point).unwrap_or(Shape::FLAT);
+        self.faces.iter().map(shape).fold((f64::INFINITY, f64::INFINITY), |(quality, grade), shape| {
+            (shape.quality().min(quality), shape.grade(&self.limits).min(grade))
+        })
     }
 
     /// The least quality of the triangles with the node at a point; 0 inside.
@@ -96,21 +126,38 @@ impl Neighbourhood {
         if self.sides.is_empty() { 0.0 } else { self.sides.iter().fold(f64::INFINITY, least) }
     }
 
-    /// The quality of the node at a point, or `None` as soon as it cannot exceed a value. The element that failed comes
+    /// The score of the node at a point, or `None` as soon as it cannot exceed a value. The element that failed comes
     /// first in later trials.
-    fn quality_above(&mut self, point: DVec3, value: f64) -> Option<f64> {
-        let triangles = self.triangles_quality(point);
-        let limit = value - triangles;
-        let mut least = f64::INFINITY;
-        for at in 0..self.faces.len() {
-            let quality = self.faces[at].quality(point);
-            if quality <= limit || quality <= 0.0 {
-                self.faces.swap(0, at);
-                return None;
+    fn score_above(&mut self, goal: Goal, point: DVec3, value: f64) -> Option<f64> {
+        match goal {
+            Goal::Quality { floor } => {
+                let triangles = self.triangles_quality(point);
+                let limit = value - triangles;
+                let mut least = f64::INFINITY;
+                for at in 0..self.faces.len() {
+                    let shape = self.faces[at].shape(point).unwrap_or(Shape::FLAT);
+                    let quality = shape.quality();
+                    if quality <= limit || shape.grade(&self.limits) < floor || quality <= 0.0 {
+                        self.faces.swap(0, at);
+                        return None;
+                    }
+                    least = least.min(quality);
+                }
+                Some(least + triangles)
             }
-            least = least.min(quality);
+            Goal::Grades { floor } => {
+                let mut score = 0.0;
+                for at in 0..self.faces.len() {
+                    let grade = self.faces[at].shape(point)?.grade(&self.limits);
+                    score -= (grade * grade * grade * grade).recip();
+                    if score <= value || grade < floor {
+                        self.faces.swap(0, at);
+                        return None;
+                    }
+                }
+                Some(score)
+            }
         }
-        Some(least + triangles)
     }
 
     /// Whether all elements are positive with the node at a point.
@@ -125,25 +172,26 @@ impl Neighbourhood {
     }
 
     /// A better place for a node, if there is one.
-    pub fn search(&mut self, start: DVec3) -> Option<DVec3> {
-        self.search_through(start, |trial, _| trial)
+    pub fn search(&mut self, goal: Goal, start: DVec3) -> Option<DVec3> {
+        self.search_through(goal, start, |trial, _| trial)
     }
 
     /// As [`Neighbourhood::search`], with every trial put where `place` says, given the step.
-    pub fn search_through(&mut self, start: DVec3, place: impl Fn(DVec3, f64) -> DVec3) -> Option<DVec3> {
+    pub fn search_through(&mut self, goal: Goal, start: DVec3, place: impl Fn(DVec3, f64) -> DVec3) -> Option<DVec3> {
         let mut step = FIRST_STEP * self.least_altitude(start);
         if !(step > 0.0 && step.is_finite()) {
             return None;
         }
         let (directions, count) = self.directions(start)?;
-        let (mut point, mut best) = (start, self.tets_quality(start) + self.triangles_quality(start));
+        let mut best = self.score_above(goal, start, f64::NEG_INFINITY)?;
+        let mut point = start;
         let mut strikes = 0;
         for _ in 0..ROUNDS {
             let mut gained = false;
             for &direction in &directions[..count] {
                 let trial = place(point + step * direction, step);
-                if let Some(quality) = self.quality_above(trial, best) {
-                    (point, best, gained) = (trial, quality, true);
+                if let Some(score) = self.score_above(goal, trial, best) {
+                    (point, best, gained) = (trial, score, true);
                 }
             }
             if !gained {
@@ -178,13 +226,21 @@ impl Neighbourhood {
 mod tests {
     use super::*;
 
+    const QUALITY: Goal = Goal::Quality { floor: 0.0 };
+
+    fn limits() -> Limits {
+        Limits::new(4.4, [19.0, 143.0])
+    }
+
     #[test]
     fn qualities_of_faces_are_those_of_elements() {
         let corners = [DVec3::X, DVec3::Y, DVec3::new(0.2, 0.3, 1.1)];
         for point in [DVec3::ZERO, DVec3::new(-0.4, 0.2, 0.1), DVec3::ONE] {
             let [a, b, c] = corners;
-            let expected = crate::tet_mesh::quality::tet_quality([point, a, b, c]);
-            assert!((Face::new(corners).quality(point) - expected).abs() < 1e-12);
+            let expected = crate::tet_mesh::quality::shape_of([point, a, b, c]);
+            let found = Face::new(corners).shape(point).unwrap_or(Shape::FLAT);
+            assert!((found.quality() - expected.quality()).abs() < 1e-12);
+            assert!((found.grade(&limits()) - expected.grade(&limits())).abs() < 1e-12);
         }
     }
 
@@ -202,15 +258,15 @@ mod tests {
         let faces =
             (0..4).flat_map(|i| [[DVec3::Z, ring[i], ring[(i + 1) % 4]], [-DVec3::Z, ring[(i + 1) % 4], ring[i]]]);
         let faces = faces.map(Face::new).collect();
-        let mut around = Neighbourhood { faces, sides: Vec::new() };
+        let mut around = Neighbourhood { faces, ..Neighbourhood::new(limits()) };
         let start = DVec3::new(0.25, -0.2, 0.3);
         assert!(around.is_positive(start));
         let mut point = start;
-        while let Some(better) = around.search(point) {
-            assert!(around.tets_quality(better) > around.tets_quality(point));
+        while let Some(better) = around.search(QUALITY, point) {
+            assert!(around.worst(better).0 > around.worst(point).0);
             point = better;
         }
-        assert!(around.tets_quality(point) > 1.2 * around.tets_quality(start));
+        assert!(around.worst(point).0 > 1.2 * around.worst(start).0);
     }
 
     #[test]
@@ -218,9 +274,9 @@ mod tests {
         let ring = [DVec3::X, DVec3::Y, -DVec3::X, -DVec3::Y];
         let faces = (0..4).map(|i| Face::new([-DVec3::Z, ring[(i + 1) % 4], ring[i]])).collect();
         let sides = (0..4).map(|i| [ring[i], ring[(i + 1) % 4]]).collect();
-        let mut around = Neighbourhood { faces, sides };
+        let mut around = Neighbourhood { faces, sides, ..Neighbourhood::new(limits()) };
         let start = DVec3::new(0.3, 0.1, 0.0);
-        let found = around.search(start).expect("the middle is better");
+        let found = around.search(QUALITY, start).expect("the middle is better");
         assert!(found.z.abs() < 1e-12 && found.length() < start.length());
     }
 }

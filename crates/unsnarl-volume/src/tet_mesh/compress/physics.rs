@@ -2,20 +2,20 @@
 //!
 //! Every step adds up the forces of the elements, divides by the stiffness at each node (mass scaled to one step
 //! length), and keeps a part of the last step. Boundary nodes follow the forces in tangential directions only and get
-//! a share of `-phi` along the normal of the mesh. (Bridson 2003, 5.5)
+//! a share of `-phi` along the normal of the mesh. (Bridson 2003, 5.5) [`super::polish`] ends the work.
 //!
-//! Guarantees: steps that would invert an element or take most of its quality are halved at its nodes until none
-//! does; the same bits on any number of threads, since every node adds up its own elements in order.
+//! Guarantees: steps that would take an element beyond limits are halved at its nodes until none does; the same bits on any number of threads, since every node adds up its own elements in order.
 
+use super::polish::polish;
 use super::{CompressReport, Observer, Sweep, Workpiece, mean_normal};
-use crate::tet_mesh::quality::tet_quality;
+use crate::tet_mesh::quality::{Limits, shape_of};
 use rayon::prelude::*;
 use unsnarl_geometry::DVec3;
 
 /// Steps in which the boundary comes closer by a small share of its distance.
-const SLOW_STEPS: usize = 240;
+const SLOW_STEPS: usize = 160;
 /// Steps in which it goes all the way, for the fit.
-const FULL_STEPS: usize = 40;
+const FULL_STEPS: usize = 20;
 /// The small share.
 const SLOW_SHARE: f64 = 0.05;
 /// The part of a step that is kept for the next.
@@ -24,10 +24,8 @@ const MOMENTUM: f64 = 0.8;
 const RELAXATION: f64 = 0.3;
 /// Steps between two reports.
 const STEPS_PER_REPORT: usize = 20;
-/// Quality that a step must leave to an element, of what there was.
-const KEPT_QUALITY: f64 = 0.7;
-/// Below this quality the rule above holds; better elements may lose more at once.
-const GOOD_QUALITY: f64 = 0.35;
+/// The aspect ratio and dihedral angles, degrees, that no step takes an element beyond.
+const LIMITS: (f64, [f64; 2]) = (6.3, [17.3, 146.7]);
 /// Rounds of halving after which the rest is put back.
 const HALVINGS: usize = 8;
 
@@ -61,10 +59,12 @@ pub fn relax(piece: &mut Workpiece<'_>, law: &dyn Law, observer: Observer<'_>) -
             let sweep = Sweep { share: 1.0, worst_quality, largest_distance: piece.largest_distance() };
             report.sweeps.push(sweep);
             if observer(&sweep).is_break() {
-                break;
+                return report;
             }
         }
     }
+    let mut distances: Vec<f64> = vec![f64::INFINITY; piece.positions.len()];
+    polish(piece, &mut distances, observer, &mut report);
     report
 }
 
@@ -97,26 +97,32 @@ fn proposed_moves(piece: &Workpiece<'_>, law: &dyn Law, last: &[DVec3], share: f
 
 /// Halves the moves at elements that would turn bad; puts back what does not help.
 fn guarded(piece: &Workpiece<'_>, mut moves: Vec<DVec3>, report: &mut CompressReport) -> Vec<DVec3> {
-    let before = piece.qualities();
+    let limits = Limits::new(LIMITS.0, LIMITS.1);
+    let at = |tet: u32| piece.tets[tet as usize].map(|node| piece.positions[node as usize]);
+    let mut looked_at: Vec<u32> = (0..piece.tets.len() as u32).collect();
     for round in 0..=4 * HALVINGS {
-        let is_bad = |tet: usize| {
-            let corners = piece.tets[tet].map(|node| piece.positions[node as usize] + moves[node as usize]);
-            let quality = tet_quality(corners);
-            quality <= 0.0 || quality < KEPT_QUALITY * before[tet].min(GOOD_QUALITY)
+        let is_bad = |tet: u32| {
+            let nodes = piece.tets[tet as usize];
+            let corners = nodes.map(|node| piece.positions[node as usize] + moves[node as usize]);
+            let grade = shape_of(corners).grade(&limits);
+            grade < 1.0 && (grade <= 0.0 || grade < shape_of(at(tet)).grade(&limits))
         };
-        let bad: Vec<usize> =
-            (0..piece.tets.len()).into_par_iter().with_min_len(512).filter(|&tet| is_bad(tet)).collect();
+        let bad: Vec<u32> = looked_at.into_par_iter().with_min_len(512).filter(|&tet| is_bad(tet)).collect();
         if bad.is_empty() {
             return moves;
         }
         report.guarded_moves += bad.len();
         let factor = if round < HALVINGS { 0.5 } else { 0.0 };
-        let mut nodes: Vec<u32> = bad.iter().flat_map(|&tet| piece.tets[tet]).collect();
+        let mut nodes: Vec<u32> = bad.iter().flat_map(|&tet| piece.tets[tet as usize]).collect();
         nodes.sort_unstable();
         nodes.dedup();
-        for node in nodes {
+        for &node in &nodes {
             moves[node as usize] *= factor;
         }
+        // Only elements at these nodes have changed.
+        looked_at = nodes.iter().flat_map(|&node| piece.node_tets.at(node)).copied().collect();
+        looked_at.sort_unstable();
+        looked_at.dedup();
     }
     vec![DVec3::ZERO; moves.len()]
 }
