@@ -139,6 +139,7 @@ pub struct Report {
     enveloped_by_repair: usize,
     euler_characteristic: i64,
     surfaces: usize,
+    crossing_boundary_pairs: usize,
     fit: Fit,
     #[serde(flatten)]
     quality: Quality,
@@ -241,6 +242,10 @@ fn fill(flags: &Fill, input: &Path, output: &Path, session: &Session) -> Result<
     let total = begun.elapsed().as_secs_f64();
     let fit = fit(&mesh, &signed);
     session.say(text(&measures, &fit, &made, source, total).trim_end());
+    if made.crossings > 0 {
+        let line = "pairs of boundary triangles cross, in gaps thinner than an element: use more elements";
+        session.warn(format!("{} {line}", made.crossings));
+    }
     if !finished {
         session.warn("stopped early: the mesh is valid, but its boundary may not have reached the surface");
     }
@@ -489,6 +494,7 @@ pub fn report(made: TetReport, quality: Quality, fit: Fit, source: Source, finis
         enveloped_by_repair: made.envelope.enveloped,
         euler_characteristic: made.euler,
         surfaces: made.surfaces,
+        crossing_boundary_pairs: made.crossings,
         fit,
         quality,
         sweeps: made.compress.sweeps.iter().map(sweep).collect(),

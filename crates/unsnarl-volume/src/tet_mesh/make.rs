@@ -115,6 +115,8 @@ pub struct TetReport {
     pub euler: i64,
     /// The closed surfaces of the boundary.
     pub surfaces: usize,
+    /// Pairs of boundary triangles that meet although they are no neighbours: a gap is thinner than an element.
+    pub crossings: usize,
 }
 
 /// Fills a body.
@@ -140,6 +142,7 @@ pub fn make(
         Method::Springs => compress::springs::compress(&mut piece, &mut hear),
         Method::Elements => compress::finite_elements::compress(&mut piece, &mut hear),
     };
+    report.crossings = compress::retreat(&mut piece);
     mesh.positions = piece.positions;
     let inverted = inverted_tets(&mesh);
     if inverted.is_empty() { Ok((mesh, report)) } else { Err(TetError::Inverted(inverted.len())) }

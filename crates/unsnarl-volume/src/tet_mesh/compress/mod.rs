@@ -12,9 +12,11 @@ mod optimise;
 pub mod pattern_search;
 mod physics;
 mod polish;
+mod retreat;
 pub mod springs;
 
 pub use optimise::{improve_interior, optimise};
+pub use retreat::retreat;
 
 use super::boundary::ByNode;
 use super::envelope::rings;
