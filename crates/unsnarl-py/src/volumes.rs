@@ -128,7 +128,7 @@ fn fill(shape: &Shape, settings: &Settings<'_>, stop: &Stop) -> Result<(TetMesh,
         }
     };
     let (signed, source) = found.ok_or("the body has no inside: give a closed surface, or one with small holes")?;
-    let body = Body { field: &signed, bounds: signed.bounds() };
+    let body = Body { field: &signed, bounds: signed.bounds(), area: signed.area() };
     let mut hear = |_: tet_mesh::Stage<'_>| {
         if stop.is_set() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
@@ -136,7 +136,7 @@ fn fill(shape: &Shape, settings: &Settings<'_>, stop: &Stop) -> Result<(TetMesh,
     let made = tet_mesh::make(body, settings, &mut hear).map_err(|error| error.to_string().replace("--", ""));
     let (mesh, made) = made?;
     let quality = reports::tet::Quality::new(&measure::measure(&mesh));
-    let fit = reports::tet::fit(&mesh, &signed, made.edge);
+    let fit = reports::tet::fit(&mesh, &signed);
     let seconds = reports::tet::Seconds { total: start.elapsed().as_secs_f64(), ..Default::default() };
     let report = reports::tet::report(made, quality, fit, source, !stop.is_set(), seconds);
     Ok((mesh, serde_json::to_string(&report).map_err(|error| error.to_string())?))
