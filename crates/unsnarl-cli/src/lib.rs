@@ -32,6 +32,7 @@ struct Cli {
 enum Command {
     Batch(commands::batch::Flags),
     Check(commands::check::Flags),
+    Dress(commands::dress::Flags),
     Fix(Box<commands::fix::Flags>),
     Levelset(commands::levelset::Flags),
     Make(commands::make::Flags),
@@ -71,6 +72,7 @@ fn dispatch(command: &Command, session: &Session) -> Result<ExitCode, Failure> {
     match command {
         Command::Batch(flags) => commands::batch::run(flags, session),
         Command::Check(flags) => commands::check::run(flags, session),
+        Command::Dress(flags) => commands::dress::run(flags, session),
         Command::Fix(flags) => commands::fix::run(flags, session),
         Command::Levelset(flags) => commands::levelset::run(flags, session),
         Command::Make(flags) => commands::make::run(flags, session),

@@ -7,10 +7,13 @@
 pub mod field;
 pub mod grid;
 pub mod level_set;
+pub mod sheet_field;
 pub mod tet_mesh;
 pub mod trim;
+pub mod winding_tree;
 
 pub use field::Field;
 pub use grid::{BlockGrid, BlockWidth};
 pub use level_set::{Frame, LevelSet};
+pub use sheet_field::{SheetField, SheetQuery, SheetSight};
 pub use tet_mesh::TetMesh;

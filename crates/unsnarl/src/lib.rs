@@ -5,6 +5,7 @@ pub use unsnarl_geometry as geometry;
 pub mod analysis;
 pub mod bodies;
 pub mod contact;
+pub mod dress;
 pub mod dynamics;
 pub mod fix;
 pub mod model;

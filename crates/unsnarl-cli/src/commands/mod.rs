@@ -2,6 +2,7 @@
 
 pub mod batch;
 pub mod check;
+pub mod dress;
 pub mod export;
 pub mod fix;
 pub mod levelset;

@@ -240,7 +240,7 @@ fn cloth(
     Ok((cloth, uv))
 }
 
-fn plain(table: &ClothTable, place: &Place) -> Result<(unsnarl_geometry::TriMesh, UvMap), Problem> {
+pub(super) fn plain(table: &ClothTable, place: &Place) -> Result<(unsnarl_geometry::TriMesh, UvMap), Problem> {
     if let Some(round) = &table.disc {
         let place = place.at("disc");
         place.at("radius").positive(round.radius)?;
@@ -363,7 +363,7 @@ fn stitches(mesh: &MeshFile) -> Vec<Stitch> {
     sewn.chain(lines).filter(|stitch| stitch.vertices[0] != stitch.vertices[1]).collect()
 }
 
-fn fabric(file: &SceneFile, name: &str, place: &Place) -> Result<Fabric, Problem> {
+pub(super) fn fabric(file: &SceneFile, name: &str, place: &Place) -> Result<Fabric, Problem> {
     let known = |name: &str| {
         let presets: Vec<&str> = Fabric::preset_names().collect();
         format!("no fabric {name}; expected a [fabric.{name}] table or one of {}", presets.join(", "))

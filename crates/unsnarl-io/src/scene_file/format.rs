@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use unsnarl::contact::ContactSettings;
+use unsnarl::dress::DressSettings;
 use unsnarl::settings::{DynamicsSettings, TimeSettings, UntangleSettings};
 
 /// A scene: cloth, bodies, forces and how long to simulate.
@@ -34,6 +35,9 @@ pub struct SceneFile {
     /// What is written besides the simulated frames.
     #[serde(default)]
     pub output: OutputTable,
+    /// How `unsnarl dress` puts garments in order; a simulation does not look at it.
+    #[serde(default)]
+    pub dress: DressSettings,
 }
 
 /// What is written besides the simulated frames.
@@ -139,6 +143,16 @@ pub struct ClothTable {
     pub sewing: SewingChoice,
     /// Vertices that follow bodies which pinch them with weights of their own.
     pub flypaper: Vec<ClothFlypaperTable>,
+    /// For `unsnarl dress`: its place in the order, from the inside out; by default the sidecar's.
+    pub layer: Option<i32>,
+    /// For `unsnarl dress`: how much it resists, beside the others; by default the root of its fabric's bending stiffness over cotton's, 0.1 to 10.
+    #[schemars(range(min = 0.0))]
+    pub weight: Option<f64>,
+    /// For `unsnarl dress`: its thickness, metres; by default its fabric's, but at least 1 mm.
+    #[schemars(range(min = 0.0))]
+    pub thickness: Option<f64>,
+    /// For `unsnarl dress`: whether the other side of its triangles is out.
+    pub flip: bool,
 }
 
 /// Vertices of cloth, those listed and those in the box, and how much they follow each body while pinched.

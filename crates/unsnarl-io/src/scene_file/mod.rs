@@ -6,6 +6,7 @@
 
 mod body;
 mod build;
+pub mod dress;
 mod flypaper;
 pub mod format;
 mod lines;
@@ -81,6 +82,12 @@ pub enum SceneError {
 
 /// Reads a scene and everything it names. `changes` are `path=value` as `--set` takes them.
 pub fn read(path: &Path, changes: &[String]) -> Result<Scene, SceneError> {
+    let (name, text, folder) = read_text(path)?;
+    parse(&name, &text, &folder, changes)
+}
+
+/// The name, the text and the folder of a scene file.
+fn read_text(path: &Path) -> Result<(String, String, PathBuf), SceneError> {
     let name = path.display().to_string();
     let fail = |reason: String| SceneError::Read { path: name.clone(), reason };
     let size = std::fs::metadata(path).map_err(|error| fail(error.to_string()))?.len();
@@ -89,24 +96,34 @@ pub fn read(path: &Path, changes: &[String]) -> Result<Scene, SceneError> {
     }
     let text = std::fs::read_to_string(path).map_err(|error| fail(error.to_string()))?;
     let folder = path.parent().map_or_else(PathBuf::new, Path::to_path_buf);
-    parse(&name, &text, &folder, changes)
+    Ok((name, text, folder))
 }
 
 /// The same for a text; meshes are looked for in `folder`.
 pub fn parse(name: &str, text: &str, folder: &Path, changes: &[String]) -> Result<Scene, SceneError> {
-    let at_line = |line, problem| SceneError::Line { path: name.to_owned(), line, problem };
-    let plain: SceneFile =
-        toml::from_str(text).map_err(|error| at_line(lines::line_of_error(text, &error), lines::one_line(&error)))?;
-    let file = if changes.is_empty() { plain } else { with_changes(text, changes)? };
+    let file = tables(name, text, changes)?;
     let mut words = text.to_owned();
     for change in changes {
         words.push('\n');
         words.push_str(change);
     }
-    build::build(&file, folder, words).map_err(|problem| {
-        let line = lines::line_of_path(text, &problem.path);
-        at_line(line, format!("{}: {}", lines::dotted(&problem.path), problem.text))
-    })
+    build::build(&file, folder, words).map_err(|problem| at_its_line(name, text, &problem))
+}
+
+/// The tables of a scene, changed.
+fn tables(name: &str, text: &str, changes: &[String]) -> Result<SceneFile, SceneError> {
+    let at_line = |line, problem| SceneError::Line { path: name.to_owned(), line, problem };
+    let plain: SceneFile =
+        toml::from_str(text).map_err(|error| at_line(lines::line_of_error(text, &error), lines::one_line(&error)))?;
+    if changes.is_empty() { Ok(plain) } else { with_changes(text, changes) }
+}
+
+fn at_its_line(name: &str, text: &str, problem: &build::Problem) -> SceneError {
+    SceneError::Line {
+        path: name.to_owned(),
+        line: lines::line_of_path(text, &problem.path),
+        problem: format!("{}: {}", lines::dotted(&problem.path), problem.text),
+    }
 }
 
 /// The JSON schema of scene files.
@@ -118,10 +135,16 @@ pub fn schema() -> String {
 
 fn with_changes(text: &str, changes: &[String]) -> Result<SceneFile, SceneError> {
     let fail = |change: &str, problem: String| SceneError::Change { change: change.to_owned(), problem };
+    let last = changes.last().map_or("", String::as_str);
+    let table = changed_table(text, changes)?;
+    toml::Value::Table(table).try_into().map_err(|error: toml::de::Error| fail(last, lines::one_line(&error)))
+}
+
+/// The scene as a table, changed.
+fn changed_table(text: &str, changes: &[String]) -> Result<toml::Table, SceneError> {
+    let fail = |change: &str, problem: String| SceneError::Change { change: change.to_owned(), problem };
     let mut table: toml::Table = toml::from_str(text).unwrap_or_default();
-    let mut last = "";
     for change in changes {
-        last = change;
         let (path, value) = change
             .split_once('=')
             .ok_or_else(|| fail(change, "expected path=value, such as scene.frames=10".into()))?;
@@ -132,7 +155,7 @@ fn with_changes(text: &str, changes: &[String]) -> Result<SceneFile, SceneError>
         };
         set(&mut table, path, value).map_err(|problem| fail(change, problem))?;
     }
-    toml::Value::Table(table).try_into().map_err(|error: toml::de::Error| fail(last, lines::one_line(&error)))
+    Ok(table)
 }
 
 /// Puts a value at `a.b.0.c`, where a number counts the entries of a list.

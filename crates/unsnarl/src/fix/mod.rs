@@ -188,6 +188,11 @@ impl Outcome {
     }
 }
 
+/// Vertices of cloth that lie between surfaces of bodies which have passed through each other or themselves, in order.
+pub fn pinched_vertices(assembly: &Assembly, cloth_count: usize, positions: &[DVec3]) -> Vec<VertexId> {
+    stepwise::pinched::Pinched::find(assembly, cloth_count, positions).vertices().to_vec()
+}
+
 /// Asked between rounds of long work whether to stop.
 pub type Stop = Arc<dyn Fn() -> bool + Send + Sync>;
 

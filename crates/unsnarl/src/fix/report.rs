@@ -176,7 +176,7 @@ impl Spread {
         Self::of(&mut ratios)
     }
 
-    fn of(values: &mut [f64]) -> Self {
+    pub(crate) fn of(values: &mut [f64]) -> Self {
         if values.is_empty() {
             return Self { min: 1.0, p01: 1.0, p99: 1.0, max: 1.0 };
         }

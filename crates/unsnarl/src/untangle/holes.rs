@@ -8,7 +8,7 @@ use unsnarl_geometry::intersection::{CrossingPair, PairCrossing, PairSide};
 use unsnarl_geometry::{DVec3, Topology, TriangleId};
 
 /// Where another surface stands through a triangle.
-pub(super) struct Hole {
+pub(crate) struct Hole {
     /// The triangle that has the hole.
     pub triangle: TriangleId,
     /// One of the triangles that stand through it.
@@ -28,7 +28,7 @@ impl Hole {
 
 /// One hole for each triangle that crosses another one, by triangle. `wanted` says of a triangle and one that may stand
 /// through it whether they count.
-pub(super) fn holes(
+pub(crate) fn holes(
     topology: &Topology,
     positions: &[DVec3],
     memory: &mut Workspace,
@@ -42,7 +42,7 @@ pub(super) fn holes(
 }
 
 /// The same for pairs of triangles that are known to cross.
-pub(super) fn holes_of(
+pub(crate) fn holes_of(
     pairs: Vec<CrossingPair>,
     topology: &Topology,
     positions: &[DVec3],
@@ -74,7 +74,7 @@ pub(super) fn holes_of(
 }
 
 /// The normal of a triangle, or 0 where it has no area.
-pub(super) fn normal_of(topology: &Topology, positions: &[DVec3], triangle: TriangleId) -> DVec3 {
+pub(crate) fn normal_of(topology: &Topology, positions: &[DVec3], triangle: TriangleId) -> DVec3 {
     let [a, b, c] = topology.triangle(triangle).map(|corner| positions[corner.index()]);
     (b - a).cross(c - a).normalize_or_zero()
 }
@@ -89,7 +89,7 @@ fn pair_point(topology: &Topology, positions: &[DVec3], [a, b]: [TriangleId; 2],
 }
 
 /// One push for each vertex: the mean, each weighed by its own length.
-pub(super) fn mean_pushes(mut pushes: Vec<(usize, DVec3)>) -> Vec<(usize, DVec3)> {
+pub(crate) fn mean_pushes(mut pushes: Vec<(usize, DVec3)>) -> Vec<(usize, DVec3)> {
     pushes.sort_by_key(|push| push.0);
     pushes
         .chunk_by(|a, b| a.0 == b.0)

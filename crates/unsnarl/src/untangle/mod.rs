@@ -15,7 +15,7 @@ pub mod flip;
 pub mod flypaper;
 pub mod fold;
 mod gia;
-mod holes;
+pub(crate) mod holes;
 mod icm;
 pub mod layering;
 pub mod layout;

@@ -12,15 +12,15 @@ use std::collections::BTreeMap;
 use unsnarl_geometry::DVec3;
 
 /// The lids of a mesh's holes.
-pub(super) struct Lids {
+pub(crate) struct Lids {
     /// The middles of the holes.
-    pub(super) middles: Vec<DVec3>,
+    pub(crate) middles: Vec<DVec3>,
     /// Triangles that close the mesh; an index from `positions.len()` on is a middle.
-    pub(super) triangles: Vec<[u32; 3]>,
+    pub(crate) triangles: Vec<[u32; 3]>,
 }
 
 /// The fans that close a mesh.
-pub(super) fn close(positions: &[DVec3], triangles: &[[u32; 3]]) -> Lids {
+pub(crate) fn close(positions: &[DVec3], triangles: &[[u32; 3]]) -> Lids {
     let open = open_edges(triangles);
     let mut loops = Loops::default();
     for &(from, to, _) in &open {

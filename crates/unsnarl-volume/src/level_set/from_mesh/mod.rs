@@ -8,7 +8,7 @@
 //! depend on the number of threads; a request that would need more than the memory limit is refused before it starts.
 //! Does not: keep the last digits inside overlaps: there distances are swept, to about a third of a sample.
 
-mod closing;
+pub(crate) mod closing;
 mod distance;
 mod extend;
 mod inner_sheets;

@@ -1,0 +1,289 @@
+//! Layers settle against each other as they are, triangles and all.
+//!
+//! After the projection layers are in order but for triangles that are coarser than the gap. In rounds: every vertex, and every point of a
+//! triangle that something has stood through, is kept on its side of all layers that act there, as far from each as their thicknesses say;
+//! the way is shared by weights; cloth slides meanwhile, so that strain is spread ([`crate::untangle::sliding`]).
+//!
+//! Guarantees: bodies stay; the same bits on any number of threads.
+//! Does not: promise that nothing crosses in the end; the exact check says that.
+
+use super::active::{Scope, Seen, find_depths, see};
+use super::layers::Stack;
+use super::project::{CARRYING, STRAIN};
+use crate::analysis::{Assembly, Workspace};
+use crate::model::Model;
+use crate::untangle::holes::{Hole, holes, mean_pushes};
+use crate::untangle::sliding::Sliding;
+use crate::untangle::strain_bounds::StrainBounds;
+use rayon::prelude::*;
+use unsnarl_geometry::{DVec3, TriangleId, VertexId};
+use unsnarl_volume::SheetQuery;
+
+/// What came of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Settled {
+    /// Rounds taken.
+    pub rounds: usize,
+    /// Triangles that another layer stood through at the last look.
+    pub holes: usize,
+    /// What the worst point lacks of its distance, metres.
+    pub lacking: f64,
+}
+
+/// Cloth that settles.
+pub struct Settling<'a> {
+    /// The layers; their fields move along.
+    pub stack: &'a mut Stack,
+    /// The cloth.
+    pub model: &'a Model,
+    /// Cloth and bodies.
+    pub assembly: &'a Assembly,
+    /// How far layers are seen.
+    pub scope: Scope,
+    /// Rounds at most.
+    pub rounds: usize,
+}
+
+/// A point that is kept in order: a vertex, or a place in a triangle.
+#[derive(Clone, Copy, Debug)]
+struct Point {
+    corners: [u32; 3],
+    weights: [f64; 3],
+    layer: u32,
+}
+
+impl Point {
+    fn vertex(vertex: usize, layer: usize) -> Self {
+        Self { corners: [vertex as u32; 3], weights: [1.0, 0.0, 0.0], layer: layer as u32 }
+    }
+
+    fn sum(&self, of: impl Fn(usize) -> DVec3) -> DVec3 {
+        (0..3).filter(|&k| self.weights[k] != 0.0).map(|k| self.weights[k] * of(self.corners[k] as usize)).sum()
+    }
+
+    /// A move of the point, shared by its corners.
+    fn pushes(&self, step: DVec3, into: &mut Vec<(usize, DVec3)>) {
+        let squares: f64 = self.weights.iter().map(|weight| weight * weight).sum();
+        let own = (0..3).filter(|&k| self.weights[k] != 0.0);
+        into.extend(own.map(|k| (self.corners[k] as usize, self.weights[k] / squares * step)));
+    }
+}
+
+/// How a point last saw a layer.
+#[derive(Clone, Copy, Debug)]
+struct Last {
+    /// How far both may still move before it has to be asked again, metres.
+    slack: f64,
+    hint: Option<TriangleId>,
+}
+
+/// Rounds between two looks for triangles that cross.
+const BETWEEN_LOOKS: usize = 5;
+/// What lacks less than this share of the thinnest layer is at rest.
+const STILL: f64 = 0.02;
+
+impl Settling<'_> {
+    /// Settles. `all` is where everything is, cloth first.
+    pub fn run(&mut self, stop: &dyn Fn() -> bool, all: &mut [DVec3]) -> Settled {
+        let cloth_count = self.stack.layer_of.len();
+        let mut bounds = StrainBounds::around_rest(&self.model.topology, &self.model.rest_shapes, STRAIN);
+        let free = vec![true; cloth_count];
+        let mut points: Vec<Point> = (0..cloth_count)
+            .filter_map(|vertex| Some(Point::vertex(vertex, self.stack.layer_of(vertex)?)))
+            .collect();
+        let layer_count = self.stack.layers.len();
+        let mut last = vec![Last { slack: 0.0, hint: None }; points.len() * layer_count];
+        let mut asked = all[..cloth_count].to_vec();
+        let thin = self.stack.layers.iter().map(|layer| layer.thickness).filter(|t| *t > 0.0).fold(1e-3, f64::min);
+        let mut report = Settled::default();
+        let mut memory = Workspace::default();
+        let Some(mut sliding) = Sliding::new(&self.model.topology, &bounds, &free, CARRYING, all) else {
+            return report;
+        };
+        for round in 0..self.rounds {
+            if stop() {
+                break;
+            }
+            report.rounds = round + 1;
+            if round % BETWEEN_LOOKS == 0 {
+                let found = self.holes(all, &mut memory);
+                report.holes = found.len();
+                if round > 0 && found.is_empty() && report.lacking < STILL * thin {
+                    break;
+                }
+                for hole in &found {
+                    self.remember(hole, all, &mut points, cloth_count);
+                }
+                last.resize(points.len() * layer_count, Last { slack: 0.0, hint: None });
+                if round > 0 {
+                    bounds.spare(&self.model.topology, all);
+                }
+            }
+            let mut lacking = 0.0;
+            sliding.round(&bounds, all, &mut |all| {
+                let pushes = self.pushes(&points, &mut last, &mut asked, all, &mut lacking);
+                for (vertex, step) in mean_pushes(pushes) {
+                    if vertex < cloth_count {
+                        all[vertex] += step;
+                    }
+                }
+            });
+            report.lacking = lacking;
+        }
+        report
+    }
+
+    /// Pushes alone, without cloth taking its shape, until nothing is lacking or pushes become no less.
+    pub fn push(&mut self, stop: &dyn Fn() -> bool, all: &mut [DVec3]) -> Settled {
+        const PATIENCE: usize = 10;
+        let cloth_count = self.stack.layer_of.len();
+        let mut points: Vec<Point> = Vec::new();
+        let layer_count = self.stack.layers.len();
+        let mut last = Vec::new();
+        let mut asked = all[..cloth_count].to_vec();
+        let mut memory = Workspace::default();
+        let mut report = Settled::default();
+        let (mut best, mut best_round, mut best_places) = (usize::MAX, 0, Vec::new());
+        for round in 0..self.rounds {
+            let found = self.holes(all, &mut memory);
+            report = Settled { rounds: round, holes: found.len(), lacking: 0.0 };
+            if found.len() < best {
+                (best, best_round, best_places) = (found.len(), round, all[..cloth_count].to_vec());
+            }
+            if found.is_empty() || round > best_round + PATIENCE || stop() {
+                break;
+            }
+            for hole in &found {
+                self.remember(hole, all, &mut points, 0);
+            }
+            last.resize(points.len() * layer_count, Last { slack: 0.0, hint: None });
+            let mut lacking = 0.0;
+            for (vertex, step) in mean_pushes(self.pushes(&points, &mut last, &mut asked, all, &mut lacking)) {
+                if vertex < cloth_count {
+                    all[vertex] += step;
+                }
+            }
+        }
+        if report.holes > best {
+            all[..cloth_count].copy_from_slice(&best_places);
+            report.holes = best;
+        }
+        self.stack.place(all);
+        report
+    }
+
+    /// Triangles of cloth that another layer, or a body, stands through.
+    fn holes(&self, all: &[DVec3], memory: &mut Workspace) -> Vec<Hole> {
+        let topology = self.assembly.topology();
+        let layer = |triangle: TriangleId| self.stack.layer_of(topology.triangle(triangle)[0].index());
+        let wanted = |triangle: TriangleId, other: TriangleId| layer(triangle).is_some() && layer(triangle) != layer(other);
+        holes(topology, all, memory, &wanted)
+    }
+
+    /// Keeps the middle of a hole in order from now on; one close to it in the same triangle makes way.
+    fn remember(&self, hole: &Hole, all: &[DVec3], points: &mut Vec<Point>, first: usize) {
+        const SAME: f64 = 0.2;
+        let corners = self.assembly.topology().triangle(hole.triangle);
+        let weights = hole.weights_in(corners.map(|corner| all[corner.index()]));
+        let corners = corners.map(|corner: VertexId| corner.0);
+        let Some(layer) = self.stack.layer_of(corners[0] as usize) else { return };
+        let is_close = |point: &&mut Point| {
+            point.corners == corners && (0..3).all(|k| (point.weights[k] - weights[k]).abs() < SAME)
+        };
+        match points.iter_mut().skip(first).find(is_close) {
+            Some(point) => point.weights = weights,
+            None => points.push(Point { corners, weights, layer: layer as u32 }),
+        }
+    }
+
+    /// What moves points to their right places beside all layers, and layers away from them.
+    fn pushes(
+        &mut self,
+        points: &[Point],
+        last: &mut [Last],
+        asked: &mut [DVec3],
+        all: &[DVec3],
+        lacking: &mut f64,
+    ) -> Vec<(usize, DVec3)> {
+        self.stack.place(all);
+        let layer_count = self.stack.layers.len();
+        let moves: Vec<f64> = asked.iter().zip(all).map(|(then, now)| then.distance(*now)).collect();
+        asked.copy_from_slice(&all[..asked.len()]);
+        let mut layer_moves = vec![0.0_f64; layer_count];
+        for (vertex, way) in moves.iter().enumerate() {
+            if let Some(layer) = self.stack.layer_of(vertex) {
+                layer_moves[layer] = layer_moves[layer].max(*way);
+            }
+        }
+        let of_point = |(point, last): (&Point, &mut [Last])| {
+            let own_move =
+                point.corners.iter().map(|&corner| moves[corner as usize]).fold(0.0, f64::max);
+            for (last, layer_move) in last.iter_mut().zip(&layer_moves) {
+                last.slack -= own_move + layer_move;
+            }
+            self.pushes_of(point, last, all)
+        };
+        let found: Vec<(Vec<(usize, DVec3)>, f64)> = points
+            .par_iter()
+            .zip(last.par_chunks_mut(layer_count))
+            .with_min_len(64)
+            .map(of_point)
+            .collect();
+        *lacking = found.iter().map(|(_, lacking)| *lacking).fold(0.0, f64::max);
+        found.into_iter().flat_map(|(pushes, _)| pushes).collect()
+    }
+
+    fn pushes_of(&self, point: &Point, last: &mut [Last], all: &[DVec3]) -> (Vec<(usize, DVec3)>, f64) {
+        let stack = &*self.stack;
+        let own = point.layer as usize;
+        let mut pushes = Vec::new();
+        if last.iter().enumerate().all(|(other, last)| other == own || last.slack > 0.0) {
+            return (pushes, 0.0);
+        }
+        let place = point.sum(|vertex| all[vertex]);
+        let Some(normal) = point.sum(|vertex| stack.normal(vertex)).try_normalize() else { return (pushes, 0.0) };
+        let mut seen: Vec<Seen> = Vec::with_capacity(last.len());
+        for (other, last) in last.iter_mut().enumerate() {
+            if other == own {
+                seen.push(Seen::at_home(own, normal));
+                continue;
+            }
+            let query = SheetQuery { reach: self.scope.reach, facing: Some(normal), hint: last.hint };
+            match see(stack, other, place, &query, self.scope) {
+                Some(found) => {
+                    last.hint = Some(found.triangle);
+                    seen.push(found);
+                }
+                None => last.slack = 0.25 * self.scope.reach,
+            }
+        }
+        find_depths(stack, &mut seen);
+        let own_depth = seen.iter().find(|entry| entry.layer == own).map_or(0.0, |entry| entry.depth);
+        let mut most = 0.0_f64;
+        for entry in seen.iter().filter(|entry| entry.layer != own) {
+            // Inner layers have to be below, outer ones above.
+            let side = if entry.layer < own { 1.0 } else { -1.0 };
+            let gap = (own_depth - entry.depth).abs();
+            let lacking = gap - side * entry.value;
+            last[entry.layer].slack = -lacking;
+            if lacking <= 0.0 {
+                continue;
+            }
+            let lacking = lacking * entry.share;
+            most = most.max(lacking);
+            let other = &stack.layers[entry.layer];
+            let share = if other.is_rigid() {
+                1.0
+            } else {
+                other.weight / (other.weight + stack.layers[own].weight)
+            };
+            let step = lacking * side * entry.gradient;
+            point.pushes(share * step, &mut pushes);
+            if share < 1.0 {
+                let foot = Point { corners: other.corners(entry.triangle), weights: entry.weights, layer: 0 };
+                foot.pushes(-(1.0 - share) * step, &mut pushes);
+            }
+        }
+        (pushes, most)
+    }
+}
