@@ -82,6 +82,52 @@ fn leads_through(bodies: &Layer, ends: [DVec3; 2], reach: f64) -> bool {
     middle < ends.map(value).into_iter().fold(f64::INFINITY, f64::min) - THROUGH * ends[0].distance(ends[1])
 }
 
+/// What a point last saw of a layer.
+#[derive(Clone, Copy, Debug, Default)]
+pub enum Glance {
+    /// It has not looked yet.
+    #[default]
+    Never,
+    /// Nothing acted, seen from here.
+    Nothing(DVec3),
+    /// It saw this from the first place, with the foot at the second one.
+    Something(Seen, [DVec3; 2]),
+}
+
+/// As [`see`], from what was seen last where neither the point nor the foot has moved farther than a share of the reach: then the value
+/// goes with the gradient.
+pub fn see_again(
+    stack: &Stack,
+    layer: usize,
+    (point, facing): (DVec3, DVec3),
+    scope: Scope,
+    glance: &mut Glance,
+) -> Option<Seen> {
+    const STILL: f64 = 0.0125;
+    const FAR: f64 = 0.05;
+    let own = &stack.layers[layer];
+    let mut hint = None;
+    match *glance {
+        Glance::Nothing(from) if from.distance(point) < FAR * scope.reach => return None,
+        Glance::Something(seen, [from, foot]) => {
+            let now = own.foot(seen.triangle, seen.weights);
+            let (way, foot_way) = (point - from, now - foot);
+            if way.length().max(foot_way.length()) < STILL * scope.reach {
+                return Some(Seen { value: seen.value + seen.gradient.dot(way - foot_way), ..seen });
+            }
+            hint = Some(seen.triangle);
+        }
+        _ => {}
+    }
+    let query = SheetQuery { reach: scope.reach, facing: Some(facing), hint };
+    let found = see(stack, layer, point, &query, scope);
+    *glance = match found {
+        Some(seen) => Glance::Something(seen, [point, own.foot(seen.triangle, seen.weights)]),
+        None => Glance::Nothing(point),
+    };
+    found
+}
+
 /// From 1 at 0 to 0 at 1, with flat ends.
 fn falling(at: f64) -> f64 {
     let at = at.clamp(0.0, 1.0);

@@ -12,13 +12,13 @@ use rayon::prelude::*;
 use unsnarl_geometry::{DVec3, EdgeId};
 
 /// One pass over all edges.
-pub fn relax(stack: &Stack, model: &Model, normals: &[DVec3], positions: &mut [DVec3]) {
+pub fn relax(stack: &Stack, model: &Model, positions: &mut [DVec3]) {
     let topology = &model.topology;
     let lengths = rest_lengths(model);
     let wish = |edge: usize| -> Option<DVec3> {
         let [a, b] = topology.edge(EdgeId::new(edge)).map(|end| end.index());
         stack.layer_of(a)?;
-        let normal = (normals[a] + normals[b]).try_normalize()?;
+        let normal = (stack.facings[a] + stack.facings[b]).try_normalize()?;
         let along = positions[b] - positions[a];
         let flat = (along - along.dot(normal) * normal).try_normalize()?;
         // The height between the ends is kept: details would fight the projection.

@@ -67,6 +67,12 @@ impl Layer {
         self.field.topology().triangle(triangle).map(|corner| self.vertices[corner.index()])
     }
 
+    /// The place with these weights in one of its triangles.
+    pub fn foot(&self, triangle: TriangleId, weights: [f64; 3]) -> DVec3 {
+        let corners = self.field.topology().triangle(triangle);
+        (0..3).map(|k| weights[k] * self.field.positions()[corners[k].index()]).sum()
+    }
+
     /// How it is seen.
     pub fn sight(&self, point: DVec3, query: &SheetQuery) -> Option<SheetSight> {
         self.field.sight(point, query)
@@ -86,6 +92,9 @@ pub struct Stack {
     pub layer_of: Vec<u32>,
     /// The number of each vertex of cloth in its layer.
     pub place_in_layer: Vec<u32>,
+    /// Which way each vertex of cloth faced when the layers were made: its normal, smoothed over its surroundings, so that a hem that is turned in
+    /// faces as what it is sewn to.
+    pub facings: Vec<DVec3>,
 }
 
 /// Why garments cannot be put in order.
@@ -151,7 +160,25 @@ impl Stack {
                 place_in_layer[vertex as usize] = place as u32;
             }
         }
-        Ok(Self { layers, layer_of, place_in_layer })
+        let mut stack = Self { layers, layer_of, place_in_layer, facings: Vec::new() };
+        stack.facings = stack.smooth_normals(&workpiece.model.topology);
+        Ok(stack)
+    }
+
+    fn smooth_normals(&self, topology: &Topology) -> Vec<DVec3> {
+        const ROUNDS: usize = 20;
+        let mut normals: Vec<DVec3> = (0..self.layer_of.len()).map(|vertex| self.normal(vertex)).collect();
+        for _ in 0..ROUNDS {
+            let mean = |vertex: usize| {
+                let around = topology.ring(VertexId::new(vertex));
+                let (sum, count) = around.fold((DVec3::ZERO, 0.0), |(sum, count), next| {
+                    (sum + normals[next.index()], count + 1.0)
+                });
+                0.5 * (normals[vertex] + sum / f64::max(count, 1.0))
+            };
+            normals = (0..normals.len()).map(mean).collect();
+        }
+        normals.into_iter().map(DVec3::normalize_or_zero).collect()
     }
 
     /// The layer of a vertex of cloth; none for one without triangles.

@@ -7,7 +7,7 @@
 //! Guarantees: the same bits on any number of threads; vertices that nothing asks to move stay.
 //! Does not: leave triangles in order that are coarser than the gap; [`super::settle`] does that.
 
-use super::active::{Deformed, Memory, Scope, Seen, deformed, see};
+use super::active::{Deformed, Glance, Memory, Scope, Seen, deformed, see_again};
 use super::edges;
 use super::layers::Stack;
 use super::settings::{DressSettings, Tangential};
@@ -15,7 +15,7 @@ use crate::model::Model;
 use crate::untangle::sliding::Sliding;
 use crate::untangle::strain_bounds::StrainBounds;
 use rayon::prelude::*;
-use unsnarl_geometry::{DVec3, TriangleId};
+use unsnarl_geometry::DVec3;
 use unsnarl_volume::SheetQuery;
 
 /// How far triangles may be compressed and stretched beside their rest shapes.
@@ -36,12 +36,6 @@ pub struct Projected {
     pub tightness: Vec<f64>,
 }
 
-/// A triangle of every layer that was near every vertex.
-struct Hints {
-    of: Vec<Option<TriangleId>>,
-    layer_count: usize,
-}
-
 /// Projects. `positions` are those of cloth.
 pub fn project(
     stack: &Stack,
@@ -51,11 +45,10 @@ pub fn project(
     positions: &mut [DVec3],
 ) -> Projected {
     let scope = Scope { reach: settings.reach, fade: settings.fade };
-    let layer_count = stack.layers.len();
-    let mut hints = Hints { of: vec![None; layer_count * positions.len()], layer_count };
-    let normals: Vec<DVec3> = (0..positions.len()).map(|vertex| stack.normal(vertex)).collect();
+    let mut looks = Looks { of: vec![Glance::Never; stack.layers.len() * positions.len()], details: Vec::new(), scope };
     let mut report = Projected::default();
-    let first = fields(stack, &normals, scope, positions, &mut hints);
+    looks.details = details(stack, scope, positions);
+    let first = looks.fields(stack, positions);
     count_pooled(stack, &first, &mut report);
     if first.iter().flatten().all(|field| field.value == 0.0) {
         return report;
@@ -74,21 +67,30 @@ pub fn project(
         report.rounds = round + 1;
         match &mut sliding {
             Some(sliding) => sliding.round(&bounds, positions, &mut |positions| {
-                step(stack, &normals, (scope, 1.0), positions, &mut hints);
+                report.residual = looks.step(stack, 1.0, positions);
             }),
             None => {
                 let share = if round + 3 >= settings.rounds as usize { 1.0 } else { settings.step };
-                edges::relax(stack, model, &normals, positions);
-                step(stack, &normals, (scope, share), positions, &mut hints);
+                edges::relax(stack, model, positions);
+                report.residual = looks.step(stack, share, positions);
             }
         }
-        let fields = fields(stack, &normals, scope, positions, &mut hints);
-        report.residual = fields.iter().flatten().map(|field| field.value.abs()).fold(0.0, f64::max);
         if report.residual < 0.1 * least && round >= 4 {
             break;
         }
     }
     report
+}
+
+/// How far each vertex lies off the sheet that its own layer is where it faces: hems that are turned in, pockets. Metres.
+fn details(stack: &Stack, scope: Scope, positions: &[DVec3]) -> Vec<f64> {
+    let detail = |vertex: usize| -> f64 {
+        let Some(layer) = stack.layer_of(vertex) else { return 0.0 };
+        let query = SheetQuery { reach: scope.reach, facing: Some(stack.facings[vertex]), hint: None };
+        let sight = stack.layers[layer].sight(positions[vertex], &query);
+        sight.map_or(0.0, |sight| sight.value)
+    };
+    (0..positions.len()).into_par_iter().with_min_len(64).map(detail).collect()
 }
 
 fn count_pooled(stack: &Stack, fields: &[Option<Deformed>], report: &mut Projected) {
@@ -104,48 +106,51 @@ fn count_pooled(stack: &Stack, fields: &[Option<Deformed>], report: &mut Project
     }
 }
 
-/// The deformed field of every vertex's layer, where it is.
-fn fields(
-    stack: &Stack,
-    normals: &[DVec3],
+/// What every vertex last saw of every layer, and how far it lies off its own.
+struct Looks {
+    of: Vec<Glance>,
+    details: Vec<f64>,
     scope: Scope,
-    positions: &[DVec3],
-    hints: &mut Hints,
-) -> Vec<Option<Deformed>> {
-    let layer_count = hints.layer_count;
-    let of_vertex = |(vertex, hints): (usize, &mut [Option<TriangleId>])| {
-        let layer = stack.layer_of(vertex)?;
-        let mut seen: Vec<Seen> = Vec::with_capacity(layer_count);
-        let mut memory = Memory::default();
-        for (other, hint) in hints.iter_mut().enumerate() {
-            let query = SheetQuery { reach: scope.reach, facing: Some(normals[vertex]), hint: *hint };
-            let found = see(stack, other, positions[vertex], &query, scope);
-            if let Some(mut found) = found {
-                *hint = Some(found.triangle);
-                if other == layer {
-                    found.share = 1.0;
-                }
-                seen.push(found);
-            }
-        }
-        deformed(stack, layer, &mut seen, &mut memory)
-    };
-    hints.of.par_chunks_mut(layer_count.max(1)).enumerate().with_min_len(64).map(of_vertex).collect()
 }
 
-/// Every vertex goes a share of its way to the field.
-fn step(
-    stack: &Stack,
-    normals: &[DVec3],
-    (scope, share): (Scope, f64),
-    positions: &mut [DVec3],
-    hints: &mut Hints,
-) {
-    // Averaged gradients of layers that do not look the same way are short: the way is bounded.
-    const SHORT: f64 = 0.25;
-    let fields = fields(stack, normals, scope, positions, hints);
-    for (place, field) in positions.iter_mut().zip(fields) {
-        let Some(field) = field else { continue };
-        *place -= share * field.value / field.gradient.length_squared().max(SHORT) * field.gradient;
+impl Looks {
+    /// The deformed field of every vertex's layer, where it is, less what the vertex lies off its own layer.
+    fn fields(&mut self, stack: &Stack, positions: &[DVec3]) -> Vec<Option<Deformed>> {
+        let (scope, details) = (self.scope, &self.details);
+        let layer_count = stack.layers.len();
+        let of_vertex = |(vertex, glances): (usize, &mut [Glance])| {
+            let layer = stack.layer_of(vertex)?;
+            let mut seen: Vec<Seen> = Vec::with_capacity(layer_count);
+            let mut memory = Memory::default();
+            for (other, glance) in glances.iter_mut().enumerate() {
+                let from = (positions[vertex], stack.facings[vertex]);
+                if let Some(mut found) = see_again(stack, other, from, scope, glance) {
+                    if other == layer {
+                        found.share = 1.0;
+                    }
+                    seen.push(found);
+                }
+            }
+            let mut field = deformed(stack, layer, &mut seen, &mut memory)?;
+            let half = 0.5 * stack.layers[layer].thickness;
+            let detail = details[vertex];
+            field.value -= if field.pooled > 1 { detail.clamp(-half, half) } else { detail };
+            Some(field)
+        };
+        self.of.par_chunks_mut(layer_count.max(1)).enumerate().with_min_len(64).map(of_vertex).collect()
+    }
+
+    /// Every vertex goes a share of its way to the field; returns the longest way that there was.
+    fn step(&mut self, stack: &Stack, share: f64, positions: &mut [DVec3]) -> f64 {
+        // Averaged gradients of layers that do not look the same way are short: the way is bounded.
+        const SHORT: f64 = 0.25;
+        let fields = self.fields(stack, positions);
+        let mut longest = 0.0_f64;
+        for (place, field) in positions.iter_mut().zip(fields) {
+            let Some(field) = field else { continue };
+            longest = longest.max(field.value.abs());
+            *place -= share * field.value / field.gradient.length_squared().max(SHORT) * field.gradient;
+        }
+        longest
     }
 }

@@ -157,7 +157,7 @@ pub fn gaps(stack: &Stack, scope: Scope, positions: &[DVec3]) -> Vec<PairGap> {
 
     let of_vertex = |vertex: usize| -> Vec<((usize, usize), f64, f64)> {
         let Some(own) = stack.layer_of(vertex) else { return Vec::new() };
-        let normal = stack.normal(vertex);
+        let normal = stack.facings[vertex];
         let mut seen: Vec<Seen> = Vec::new();
         for other in 0..stack.layers.len() {
             if other == own {

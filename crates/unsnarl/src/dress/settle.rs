@@ -7,7 +7,7 @@
 //! Guarantees: bodies stay; the same bits on any number of threads.
 //! Does not: promise that nothing crosses in the end; the exact check says that.
 
-use super::active::{Scope, Seen, find_depths, see};
+use super::active::{Glance, Scope, Seen, find_depths, see_again};
 use super::layers::Stack;
 use super::project::{CARRYING, STRAIN};
 use crate::analysis::{Assembly, Workspace};
@@ -17,7 +17,6 @@ use crate::untangle::sliding::Sliding;
 use crate::untangle::strain_bounds::StrainBounds;
 use rayon::prelude::*;
 use unsnarl_geometry::{DVec3, TriangleId, VertexId};
-use unsnarl_volume::SheetQuery;
 
 /// What came of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -69,14 +68,6 @@ impl Point {
     }
 }
 
-/// How a point last saw a layer.
-#[derive(Clone, Copy, Debug)]
-struct Last {
-    /// How far both may still move before it has to be asked again, metres.
-    slack: f64,
-    hint: Option<TriangleId>,
-}
-
 /// Rounds between two looks for triangles that cross.
 const BETWEEN_LOOKS: usize = 5;
 /// What lacks less than this share of the thinnest layer is at rest.
@@ -92,8 +83,7 @@ impl Settling<'_> {
             .filter_map(|vertex| Some(Point::vertex(vertex, self.stack.layer_of(vertex)?)))
             .collect();
         let layer_count = self.stack.layers.len();
-        let mut last = vec![Last { slack: 0.0, hint: None }; points.len() * layer_count];
-        let mut asked = all[..cloth_count].to_vec();
+        let mut glances = vec![Glance::Never; points.len() * layer_count];
         let thin = self.stack.layers.iter().map(|layer| layer.thickness).filter(|t| *t > 0.0).fold(1e-3, f64::min);
         let mut report = Settled::default();
         let mut memory = Workspace::default();
@@ -114,14 +104,14 @@ impl Settling<'_> {
                 for hole in &found {
                     self.remember(hole, all, &mut points, cloth_count);
                 }
-                last.resize(points.len() * layer_count, Last { slack: 0.0, hint: None });
+                glances.resize(points.len() * layer_count, Glance::Never);
                 if round > 0 {
                     bounds.spare(&self.model.topology, all);
                 }
             }
             let mut lacking = 0.0;
             sliding.round(&bounds, all, &mut |all| {
-                let pushes = self.pushes(&points, &mut last, &mut asked, all, &mut lacking);
+                let pushes = self.pushes(&points, &mut glances, all, &mut lacking);
                 for (vertex, step) in mean_pushes(pushes) {
                     if vertex < cloth_count {
                         all[vertex] += step;
@@ -139,8 +129,7 @@ impl Settling<'_> {
         let cloth_count = self.stack.layer_of.len();
         let mut points: Vec<Point> = Vec::new();
         let layer_count = self.stack.layers.len();
-        let mut last = Vec::new();
-        let mut asked = all[..cloth_count].to_vec();
+        let mut glances = Vec::new();
         let mut memory = Workspace::default();
         let mut report = Settled::default();
         let (mut best, mut best_round, mut best_places) = (usize::MAX, 0, Vec::new());
@@ -156,9 +145,9 @@ impl Settling<'_> {
             for hole in &found {
                 self.remember(hole, all, &mut points, 0);
             }
-            last.resize(points.len() * layer_count, Last { slack: 0.0, hint: None });
+            glances.resize(points.len() * layer_count, Glance::Never);
             let mut lacking = 0.0;
-            for (vertex, step) in mean_pushes(self.pushes(&points, &mut last, &mut asked, all, &mut lacking)) {
+            for (vertex, step) in mean_pushes(self.pushes(&points, &mut glances, all, &mut lacking)) {
                 if vertex < cloth_count {
                     all[vertex] += step;
                 }
@@ -200,61 +189,34 @@ impl Settling<'_> {
     fn pushes(
         &mut self,
         points: &[Point],
-        last: &mut [Last],
-        asked: &mut [DVec3],
+        glances: &mut [Glance],
         all: &[DVec3],
         lacking: &mut f64,
     ) -> Vec<(usize, DVec3)> {
         self.stack.place(all);
         let layer_count = self.stack.layers.len();
-        let moves: Vec<f64> = asked.iter().zip(all).map(|(then, now)| then.distance(*now)).collect();
-        asked.copy_from_slice(&all[..asked.len()]);
-        let mut layer_moves = vec![0.0_f64; layer_count];
-        for (vertex, way) in moves.iter().enumerate() {
-            if let Some(layer) = self.stack.layer_of(vertex) {
-                layer_moves[layer] = layer_moves[layer].max(*way);
-            }
-        }
-        let of_point = |(point, last): (&Point, &mut [Last])| {
-            let own_move =
-                point.corners.iter().map(|&corner| moves[corner as usize]).fold(0.0, f64::max);
-            for (last, layer_move) in last.iter_mut().zip(&layer_moves) {
-                last.slack -= own_move + layer_move;
-            }
-            self.pushes_of(point, last, all)
-        };
         let found: Vec<(Vec<(usize, DVec3)>, f64)> = points
             .par_iter()
-            .zip(last.par_chunks_mut(layer_count))
+            .zip(glances.par_chunks_mut(layer_count))
             .with_min_len(64)
-            .map(of_point)
+            .map(|(point, glances)| self.pushes_of(point, glances, all))
             .collect();
         *lacking = found.iter().map(|(_, lacking)| *lacking).fold(0.0, f64::max);
         found.into_iter().flat_map(|(pushes, _)| pushes).collect()
     }
 
-    fn pushes_of(&self, point: &Point, last: &mut [Last], all: &[DVec3]) -> (Vec<(usize, DVec3)>, f64) {
+    fn pushes_of(&self, point: &Point, glances: &mut [Glance], all: &[DVec3]) -> (Vec<(usize, DVec3)>, f64) {
         let stack = &*self.stack;
         let own = point.layer as usize;
         let mut pushes = Vec::new();
-        if last.iter().enumerate().all(|(other, last)| other == own || last.slack > 0.0) {
-            return (pushes, 0.0);
-        }
         let place = point.sum(|vertex| all[vertex]);
-        let Some(normal) = point.sum(|vertex| stack.normal(vertex)).try_normalize() else { return (pushes, 0.0) };
-        let mut seen: Vec<Seen> = Vec::with_capacity(last.len());
-        for (other, last) in last.iter_mut().enumerate() {
+        let Some(facing) = point.sum(|vertex| stack.facings[vertex]).try_normalize() else { return (pushes, 0.0) };
+        let mut seen: Vec<Seen> = Vec::with_capacity(glances.len());
+        for (other, glance) in glances.iter_mut().enumerate() {
             if other == own {
-                seen.push(Seen::at_home(own, normal));
-                continue;
-            }
-            let query = SheetQuery { reach: self.scope.reach, facing: Some(normal), hint: last.hint };
-            match see(stack, other, place, &query, self.scope) {
-                Some(found) => {
-                    last.hint = Some(found.triangle);
-                    seen.push(found);
-                }
-                None => last.slack = 0.25 * self.scope.reach,
+                seen.push(Seen::at_home(own, facing));
+            } else {
+                seen.extend(see_again(stack, other, (place, facing), self.scope, glance));
             }
         }
         find_depths(stack, &mut seen);
@@ -263,19 +225,15 @@ impl Settling<'_> {
         for entry in seen.iter().filter(|entry| entry.layer != own) {
             // Inner layers have to be below, outer ones above.
             let side = if entry.layer < own { 1.0 } else { -1.0 };
-            let gap = (own_depth - entry.depth).abs();
-            let lacking = gap - side * entry.value;
-            last[entry.layer].slack = -lacking;
+            let lacking = ((own_depth - entry.depth).abs() - side * entry.value) * entry.share;
             if lacking <= 0.0 {
                 continue;
             }
-            let lacking = lacking * entry.share;
             most = most.max(lacking);
             let other = &stack.layers[entry.layer];
-            let share = if other.is_rigid() {
-                1.0
-            } else {
-                other.weight / (other.weight + stack.layers[own].weight)
+            let share = match other.is_rigid() {
+                true => 1.0,
+                false => other.weight / (other.weight + stack.layers[own].weight),
             };
             let step = lacking * side * entry.gradient;
             point.pushes(share * step, &mut pushes);
