@@ -6,8 +6,8 @@
 //! Far from every border the winding number of the sheet with lids overrules the normal: a point inside a sleeve stays inside
 //! the garment although the torso beside it is nearer. (Buffet 2021, 2.2 and 2.5.5)
 //!
-//! Guarantees: asked with a `facing`, only triangles whose front looks that way count; the value is continuous across straight
-//! parts of the border, and at its corners up to the distance times the cosine of half the bend there.
+//! Guarantees: asked with a `facing`, only triangles whose front looks that way count, and a fold behind which they do not is a
+//! border; the value is continuous across straight parts of the border, and up to the cosine of half the bend at its corners.
 //! Does not: know a side where a sheet is folded back on itself.
 
 use crate::field::Field;
@@ -118,8 +118,8 @@ impl SheetField {
         let triangle = self.nearest(point, query)?;
         let closest = point_triangle(point, self.corners(triangle));
         let carriers = Carriers::of(self.topology.triangle(triangle), closest.weights);
-        let normal = self.normal_at(triangle, &carriers);
-        let (value, gradient, past_border) = if self.is_on_border(&carriers) {
+        let (normal, edge_of_sheet) = self.normal_at(triangle, &carriers, query);
+        let (value, gradient, past_border) = if edge_of_sheet {
             let height = closest.offset.dot(normal);
             (height, normal, (closest.offset - height * normal).length())
         } else {
@@ -150,11 +150,8 @@ impl SheetField {
     }
 
     fn nearest(&self, point: DVec3, query: &SheetQuery) -> Option<TriangleId> {
-        let counts = |triangle: usize| {
-            query.facing.is_none_or(|facing| self.face_normals[triangle].dot(facing) > 0.0)
-        };
         let distance_squared = |triangle: usize| {
-            if !counts(triangle) {
+            if !self.counts(TriangleId::new(triangle), query) {
                 return f64::INFINITY;
             }
             point_triangle(point, self.corners(TriangleId::new(triangle))).distance_squared()
@@ -175,26 +172,44 @@ impl SheetField {
         (0..3).map(|k| weights[k] * self.border_distances[corners[k].index()]).sum()
     }
 
-    fn is_on_border(&self, carriers: &Carriers) -> bool {
-        match *carriers {
-            Carriers::Corner(vertex) => self.topology.is_boundary_vertex(vertex),
-            Carriers::Side(a, b) => self.topology.find_edge(a, b).is_some_and(|edge| self.topology.is_boundary(edge)),
-            Carriers::Inside => false,
-        }
+    fn counts(&self, triangle: TriangleId, query: &SheetQuery) -> bool {
+        query.facing.is_none_or(|facing| self.face_normals[triangle.index()].dot(facing) > 0.0)
     }
 
-    /// The unit normal of the face, edge or corner that carries the foot.
-    fn normal_at(&self, triangle: TriangleId, carriers: &Carriers) -> DVec3 {
+    /// The unit normal of the face, edge or corner that carries the foot, of triangles that count; and whether the sheet ends there: at its
+    /// border, or at a fold behind which triangles do not count.
+    fn normal_at(&self, triangle: TriangleId, carriers: &Carriers, query: &SheetQuery) -> (DVec3, bool) {
         let face = |face: TriangleId| self.face_normals[face.index()];
-        let normal = match *carriers {
-            Carriers::Corner(vertex) => self.vertex_normals[vertex.index()],
+        let (normal, is_end) = match *carriers {
+            Carriers::Corner(vertex) => {
+                let around = self.topology.vertex_triangles(vertex);
+                if around.iter().all(|&at| self.counts(at, query)) {
+                    (self.vertex_normals[vertex.index()], self.topology.is_boundary_vertex(vertex))
+                } else {
+                    let own = around.iter().filter(|&&at| self.counts(at, query));
+                    (own.map(|&at| self.angle(at, vertex) * face(at)).sum(), true)
+                }
+            }
             Carriers::Side(a, b) => match self.topology.find_edge(a, b) {
-                Some(edge) => self.topology.edge_triangles(edge).iter().map(|&at| face(at)).sum(),
-                None => face(triangle),
+                Some(edge) => {
+                    let own = self.topology.edge_triangles(edge).iter().filter(|&&at| self.counts(at, query));
+                    let (sum, count) = own.fold((DVec3::ZERO, 0), |(sum, count), &at| (sum + face(at), count + 1));
+                    (sum, count == 1)
+                }
+                None => (face(triangle), false),
             },
-            Carriers::Inside => face(triangle),
+            Carriers::Inside => (face(triangle), false),
         };
-        normal.try_normalize().unwrap_or_else(|| face(triangle))
+        (normal.try_normalize().unwrap_or_else(|| face(triangle)), is_end)
+    }
+
+    /// The angle of a triangle at one of its corners.
+    fn angle(&self, triangle: TriangleId, vertex: VertexId) -> f64 {
+        let corners = self.topology.triangle(triangle);
+        let corner = corners.iter().position(|&corner| corner == vertex).unwrap_or(0);
+        let [here, next, last] = [0, 1, 2].map(|step| self.positions[corners[(corner + step) % 3].index()]);
+        let (first, second) = ((next - here).normalize_or_zero(), (last - here).normalize_or_zero());
+        first.dot(second).clamp(-1.0, 1.0).acos()
     }
 
     fn find_normals(&mut self) {

@@ -110,8 +110,7 @@ fn build(corners: &mut [[DVec3; 3]], run: std::ops::Range<usize>, nodes: &mut Ve
         let extent = (high - low).to_array();
         let axis = (0..3).fold(0, |best, axis| if extent[axis] > extent[best] { axis } else { best });
         let half = run.len() / 2;
-        corners[run.clone()]
-            .sort_by(|a, b| middle(a).to_array()[axis].total_cmp(&middle(b).to_array()[axis]));
+        corners[run.clone()].sort_by(|a, b| middle(a).to_array()[axis].total_cmp(&middle(b).to_array()[axis]));
         let left = build(corners, run.start..run.start + half, nodes);
         let right = build(corners, run.start + half..run.end, nodes);
         nodes[index].children = Some([left, right]);
@@ -133,9 +132,7 @@ mod tests {
             for column in 0..columns {
                 let turn = 2.0 * PI * f64::from(column) / f64::from(columns);
                 let radius = 1.0 + 0.1 * (5.0 * turn).sin() * polar.sin();
-                positions.push(
-                    radius * DVec3::new(polar.sin() * turn.cos(), polar.cos(), polar.sin() * turn.sin()),
-                );
+                positions.push(radius * DVec3::new(polar.sin() * turn.cos(), polar.cos(), polar.sin() * turn.sin()));
             }
         }
         let mut triangles = Vec::new();

@@ -194,13 +194,17 @@ fn carry_garments(scene: &mut DressScene) -> Result<(), Failure> {
 fn targets(flags: &Flags, scene: &DressScene) -> Result<Vec<PathBuf>, Failure> {
     let mut targets = Vec::new();
     for cloth in &scene.cloths {
-        let name: String = cloth.wish.name.chars().map(|letter| if "/\\:".contains(letter) { '_' } else { letter }).collect();
+        let name: String =
+            cloth.wish.name.chars().map(|letter| if "/\\:".contains(letter) { '_' } else { letter }).collect();
         let kind = cloth.path.as_deref().filter(|path| Format::for_output(path).is_some()).and_then(Path::extension);
         let fallback = if cloth.path.is_some() { "usda" } else { "obj" };
         let kind = kind.map_or_else(|| fallback.to_owned(), |kind| kind.to_string_lossy().into_owned());
         let target = flags.output.join(format!("{name}.{kind}"));
         if targets.contains(&target) {
-            return Err(Failure::usage(format!("{}: two garments would be written here; rename one", target.display())));
+            return Err(Failure::usage(format!(
+                "{}: two garments would be written here; rename one",
+                target.display()
+            )));
         }
         if cloth.path.as_deref().is_some_and(|path| is_same_file(path, &target)) {
             let what = "the folder holds the garment itself; give another one";
@@ -296,6 +300,7 @@ fn report(
         ),
         gaps: gaps(&outcome.stack, scope, cloth),
         contact: Contact { largest: pooled.len(), vertices_by_pooled_layers: pooled },
+        untangled_alone: outcome.untangled_alone,
         rounds: outcome.projected.rounds,
         residual: outcome.projected.residual,
         settle_rounds: outcome.settled.rounds,
@@ -344,8 +349,12 @@ fn text(report: &DressReport, flags: &Flags) -> String {
     )];
     lines.push(match (report.clean, report.pairs_not_pinched) {
         (true, _) => format!("CLEAN in {seconds:.1} s"),
-        (false, 0) => format!("NOT CLEAN in {seconds:.1} s: {pairs} pairs where the body crosses itself, none elsewhere"),
-        (false, left) => format!("NOT CLEAN in {seconds:.1} s: {pairs} triangle pairs meet, {left} of them not pinched by the body"),
+        (false, 0) => {
+            format!("NOT CLEAN in {seconds:.1} s: {pairs} pairs where the body crosses itself, none elsewhere")
+        }
+        (false, left) => {
+            format!("NOT CLEAN in {seconds:.1} s: {pairs} triangle pairs meet, {left} of them not pinched by the body")
+        }
     });
     for layer in &report.layers {
         lines.push(format!(

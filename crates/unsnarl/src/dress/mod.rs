@@ -14,6 +14,7 @@ mod edges;
 pub mod layers;
 pub mod operator;
 pub mod operator_distance;
+mod own;
 pub mod project;
 pub mod report;
 mod settings;
@@ -25,6 +26,7 @@ pub use settings::{Certify, DressSettings, Tangential, Weights};
 use crate::analysis::{self, Verdict, Workspace};
 use crate::fix::{self, Continue, FixSettings, Outcome, Patient, Pose, Progress, Stop};
 use crate::scene::workpiece::Workpiece;
+use crate::untangle::sliding::take_back;
 use active::Scope;
 use layers::Stack;
 use project::{Projected, project};
@@ -68,6 +70,8 @@ pub struct Dressed {
     pub projected: Projected,
     /// The settling.
     pub settled: Settled,
+    /// Components that crossed themselves and were untangled alone first.
+    pub untangled_alone: usize,
     /// Pairs that met before `fix` was called.
     pub left: Verdict,
     /// What `fix` did; none where nothing was left, or where it was not asked for.
@@ -89,6 +93,10 @@ pub fn dress(
     let place = (all.as_slice(), outfit.body_thickness);
     let mut stack = Stack::new(workpiece, outfit.wishes, place, (settings.reach, settings.weights))?;
     let is_stopped = || stop();
+    let alone = own::untangle_alone(&stack, &workpiece.model, stop, &mut all[..cloth_count]);
+    if alone > 0 {
+        stack.place(&all);
+    }
     observe(Stage::Project);
     let projected = project(&stack, &workpiece.model, settings, &is_stopped, &mut all[..cloth_count]);
     observe(Stage::Settle);
@@ -101,6 +109,9 @@ pub fn dress(
     };
     let settled = settling.run(&is_stopped, &mut all);
     settling.push(&is_stopped, &mut all);
+    // The solves move all cloth, if only by rounding.
+    take_back(HARDLY * settle::thinnest(&stack), &workpiece.state.positions, &mut all[..cloth_count]);
+    stack.place(&all);
     let left = analysis::verdict(&workpiece.assembly, &all, &mut Workspace::default());
     let mut positions = all[..cloth_count].to_vec();
     let before_fix = positions.clone();
@@ -113,8 +124,11 @@ pub fn dress(
     }
     stack.place(&positions);
     observe(Stage::Done);
-    Ok(Dressed { positions, before_fix, stack, projected, settled, left, fixed })
+    Ok(Dressed { positions, before_fix, stack, projected, settled, untangled_alone: alone, left, fixed })
 }
+
+/// What has moved by less than this share of the thinnest layer has not moved.
+const HARDLY: f64 = 0.01;
 
 /// What is left, untangled with the order of the layers.
 fn untangle(workpiece: &Workpiece, stack: &Stack, positions: &[DVec3], stop: &Stop) -> Outcome {

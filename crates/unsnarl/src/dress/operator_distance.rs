@@ -18,8 +18,7 @@ pub fn distance(fields: &[f64], weights: &[f64], layer: usize) -> f64 {
             least = least.min(cell_distance_squared(fields, weights, first, end));
         }
     }
-    let entries: Vec<Entry> =
-        fields.iter().zip(weights).map(|(&level, &weight)| Entry { level, weight }).collect();
+    let entries: Vec<Entry> = fields.iter().zip(weights).map(|(&level, &weight)| Entry { level, weight }).collect();
     let mut blocks = Vec::new();
     fit(&entries, &mut blocks);
     let value = block_of(&blocks, layer).map_or(0.0, |block| block.value);

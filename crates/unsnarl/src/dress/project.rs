@@ -18,10 +18,13 @@ use rayon::prelude::*;
 use unsnarl_geometry::DVec3;
 use unsnarl_volume::SheetQuery;
 
-/// How far triangles may be compressed and stretched beside their rest shapes.
-pub const STRAIN: [f64; 2] = [0.85, 1.04];
+/// How far triangles may be compressed and stretched beside their rest shapes: cloth that is compressed folds.
+pub const STRAIN: [f64; 2] = [0.6, 1.04];
 /// How strongly cloth that is moved takes its surroundings along.
 pub const CARRYING: f64 = 0.1;
+
+/// A field is zero below this share of the reach.
+const NOTHING: f64 = 1e-9;
 
 /// What came of it.
 #[derive(Clone, Debug, Default)]
@@ -50,7 +53,7 @@ pub fn project(
     looks.details = details(stack, scope, positions);
     let first = looks.fields(stack, positions);
     count_pooled(stack, &first, &mut report);
-    if first.iter().flatten().all(|field| field.value == 0.0) {
+    if first.iter().flatten().all(|field| field.value.abs() < NOTHING * settings.reach) {
         return report;
     }
     let bounds = StrainBounds::around_rest(&model.topology, &model.rest_shapes, STRAIN);

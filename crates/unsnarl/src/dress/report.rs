@@ -27,6 +27,8 @@ pub struct DressReport {
     pub gaps: Vec<PairGap>,
     /// Vertices by the number of layers that were pooled where they are.
     pub contact: Contact,
+    /// Components that crossed themselves and were untangled alone first.
+    pub untangled_alone: usize,
     /// Rounds of projection.
     pub rounds: usize,
     /// The largest value of a deformed field at a vertex of its layer after the projection, metres.
@@ -136,7 +138,8 @@ pub fn layer_reports(
             .filter_map(|(corners, shape)| principal_stretches(shape, corners.map(|corner| after[corner.index()])))
             .map(|[most, _]| most)
             .collect();
-        let sum: f64 = layer.vertices.iter().map(|&vertex| tightness.get(vertex as usize).copied().unwrap_or(0.0)).sum();
+        let sum: f64 =
+            layer.vertices.iter().map(|&vertex| tightness.get(vertex as usize).copied().unwrap_or(0.0)).sum();
         LayerReport {
             name: layer.name.clone(),
             layer: layer.number,
@@ -154,7 +157,6 @@ pub fn layer_reports(
 
 /// How far every vertex is from the next layer below and above it, pair by pair. The stack stands where it is measured.
 pub fn gaps(stack: &Stack, scope: Scope, positions: &[DVec3]) -> Vec<PairGap> {
-
     let of_vertex = |vertex: usize| -> Vec<((usize, usize), f64, f64)> {
         let Some(own) = stack.layer_of(vertex) else { return Vec::new() };
         let normal = stack.facings[vertex];
@@ -169,9 +171,9 @@ pub fn gaps(stack: &Stack, scope: Scope, positions: &[DVec3]) -> Vec<PairGap> {
         }
         find_depths(stack, &mut seen);
         let Some(at) = seen.iter().position(|entry| entry.layer == own) else { return Vec::new() };
-        let below = at.checked_sub(1).map(|below| {
-            ((seen[below].layer, own), seen[below].value, seen[at].depth - seen[below].depth)
-        });
+        let below = at
+            .checked_sub(1)
+            .map(|below| ((seen[below].layer, own), seen[below].value, seen[at].depth - seen[below].depth));
         let above = seen.get(at + 1).map(|above| ((own, above.layer), -above.value, above.depth - seen[at].depth));
         below.into_iter().chain(above).collect()
     };

@@ -16,6 +16,7 @@ use crate::untangle::holes::{Hole, holes, mean_pushes};
 use crate::untangle::sliding::Sliding;
 use crate::untangle::strain_bounds::StrainBounds;
 use rayon::prelude::*;
+use rustc_hash::FxHashMap;
 use unsnarl_geometry::{DVec3, TriangleId, VertexId};
 
 /// What came of it.
@@ -68,6 +69,14 @@ impl Point {
     }
 }
 
+/// The thickness of the thinnest layer, at most a millimetre.
+pub fn thinnest(stack: &Stack) -> f64 {
+    stack.layers.iter().map(|layer| layer.thickness).filter(|thickness| *thickness > 0.0).fold(1e-3, f64::min)
+}
+
+/// The points that are kept within a triangle.
+type Known = FxHashMap<TriangleId, Vec<usize>>;
+
 /// Rounds between two looks for triangles that cross.
 const BETWEEN_LOOKS: usize = 5;
 /// What lacks less than this share of the thinnest layer is at rest.
@@ -79,14 +88,17 @@ impl Settling<'_> {
         let cloth_count = self.stack.layer_of.len();
         let mut bounds = StrainBounds::around_rest(&self.model.topology, &self.model.rest_shapes, STRAIN);
         let free = vec![true; cloth_count];
-        let mut points: Vec<Point> = (0..cloth_count)
-            .filter_map(|vertex| Some(Point::vertex(vertex, self.stack.layer_of(vertex)?)))
-            .collect();
+        let mut points: Vec<Point> =
+            (0..cloth_count).filter_map(|vertex| Some(Point::vertex(vertex, self.stack.layer_of(vertex)?))).collect();
         let layer_count = self.stack.layers.len();
         let mut glances = vec![Glance::Never; points.len() * layer_count];
-        let thin = self.stack.layers.iter().map(|layer| layer.thickness).filter(|t| *t > 0.0).fold(1e-3, f64::min);
+        let thin = thinnest(self.stack);
         let mut report = Settled::default();
-        let mut memory = Workspace::default();
+        let (mut memory, mut known) = (Workspace::default(), Known::default());
+        self.pushes(&points, &mut glances, all, &mut report.lacking);
+        if report.lacking == 0.0 && self.holes(all, &mut memory).is_empty() {
+            return report;
+        }
         let Some(mut sliding) = Sliding::new(&self.model.topology, &bounds, &free, CARRYING, all) else {
             return report;
         };
@@ -102,7 +114,7 @@ impl Settling<'_> {
                     break;
                 }
                 for hole in &found {
-                    self.remember(hole, all, &mut points, cloth_count);
+                    self.remember(hole, all, &mut points, &mut known);
                 }
                 glances.resize(points.len() * layer_count, Glance::Never);
                 if round > 0 {
@@ -130,7 +142,7 @@ impl Settling<'_> {
         let mut points: Vec<Point> = Vec::new();
         let layer_count = self.stack.layers.len();
         let mut glances = Vec::new();
-        let mut memory = Workspace::default();
+        let (mut memory, mut known) = (Workspace::default(), Known::default());
         let mut report = Settled::default();
         let (mut best, mut best_round, mut best_places) = (usize::MAX, 0, Vec::new());
         for round in 0..self.rounds {
@@ -143,7 +155,7 @@ impl Settling<'_> {
                 break;
             }
             for hole in &found {
-                self.remember(hole, all, &mut points, 0);
+                self.remember(hole, all, &mut points, &mut known);
             }
             glances.resize(points.len() * layer_count, Glance::Never);
             let mut lacking = 0.0;
@@ -165,23 +177,26 @@ impl Settling<'_> {
     fn holes(&self, all: &[DVec3], memory: &mut Workspace) -> Vec<Hole> {
         let topology = self.assembly.topology();
         let layer = |triangle: TriangleId| self.stack.layer_of(topology.triangle(triangle)[0].index());
-        let wanted = |triangle: TriangleId, other: TriangleId| layer(triangle).is_some() && layer(triangle) != layer(other);
+        let wanted =
+            |triangle: TriangleId, other: TriangleId| layer(triangle).is_some() && layer(triangle) != layer(other);
         holes(topology, all, memory, &wanted)
     }
 
     /// Keeps the middle of a hole in order from now on; one close to it in the same triangle makes way.
-    fn remember(&self, hole: &Hole, all: &[DVec3], points: &mut Vec<Point>, first: usize) {
+    fn remember(&self, hole: &Hole, all: &[DVec3], points: &mut Vec<Point>, known: &mut Known) {
         const SAME: f64 = 0.2;
         let corners = self.assembly.topology().triangle(hole.triangle);
         let weights = hole.weights_in(corners.map(|corner| all[corner.index()]));
         let corners = corners.map(|corner: VertexId| corner.0);
         let Some(layer) = self.stack.layer_of(corners[0] as usize) else { return };
-        let is_close = |point: &&mut Point| {
-            point.corners == corners && (0..3).all(|k| (point.weights[k] - weights[k]).abs() < SAME)
-        };
-        match points.iter_mut().skip(first).find(is_close) {
-            Some(point) => point.weights = weights,
-            None => points.push(Point { corners, weights, layer: layer as u32 }),
+        let own = known.entry(hole.triangle).or_default();
+        let is_close = |at: &&usize| (0..3).all(|k| (points[**at].weights[k] - weights[k]).abs() < SAME);
+        match own.iter().find(is_close).copied() {
+            Some(at) => points[at].weights = weights,
+            None => {
+                own.push(points.len());
+                points.push(Point { corners, weights, layer: layer as u32 });
+            }
         }
     }
 
