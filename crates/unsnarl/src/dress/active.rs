@@ -3,7 +3,7 @@
 //! A layer is seen at its nearest triangle that looks the same way as the point's own cloth: within a sleeve that lies beside the torso of
 //! another layer the torso does not count, and cloth between two limbs stays with its own. It acts fully where the foot lies within its
 //! border, and less and less past it (Buffet 2021, 2.4.1, with a fade in place of the step at the border), and near the reach.
-//! What lies beyond a limb is another limb's: where the way to the foot leads deeper into a body than both of its ends, nothing acts.
+//! What is farther away may belong to another limb: it acts only where both lie over the same place of the bodies.
 //!
 //! Guarantees: shares are between 0 and 1, and continuous where the foot is.
 //! Departs: thickness counts with the same share, so that the fit is continuous.
@@ -51,8 +51,8 @@ impl Seen {
 
 /// Layers nearer than this are taken to be of the same limb without a look at bodies, metres.
 const NEAR: f64 = 0.015;
-/// A way leads through a body where its middle is deeper than its ends by this share of its length.
-const THROUGH: f64 = 0.25;
+/// Two points are of one limb where their feet on the bodies are nearer to each other than this share of their distance.
+const TOGETHER: f64 = 0.7;
 
 /// How a point sees a layer; `None` where it does not act.
 pub fn see(stack: &Stack, layer: usize, point: DVec3, query: &SheetQuery, scope: Scope) -> Option<Seen> {
@@ -67,7 +67,7 @@ pub fn see(stack: &Stack, layer: usize, point: DVec3, query: &SheetQuery, scope:
         return None;
     }
     if let Some(bodies) = stack.bodies().filter(|_| !own.is_rigid() && sight.value.abs() > NEAR)
-        && leads_through(bodies, [point, point - sight.value * sight.gradient], scope.reach)
+        && !are_of_one_limb(bodies, [point, point - sight.value * sight.gradient], scope.reach)
     {
         return None;
     }
@@ -75,11 +75,14 @@ pub fn see(stack: &Stack, layer: usize, point: DVec3, query: &SheetQuery, scope:
     Some(Seen { layer, value, gradient, share, triangle: sight.triangle, weights: sight.weights, depth: 0.0 })
 }
 
-fn leads_through(bodies: &Layer, ends: [DVec3; 2], reach: f64) -> bool {
+/// Whether two points lie over the same place of the bodies: their feet there are nearer to each other than they are themselves.
+fn are_of_one_limb(bodies: &Layer, [point, other]: [DVec3; 2], reach: f64) -> bool {
     let query = SheetQuery { reach: 2.0 * reach, facing: None, hint: None };
-    let value = |point: DVec3| bodies.sight(point, &query).map_or(2.0 * reach, |sight| sight.value);
-    let middle = value(0.5 * (ends[0] + ends[1]));
-    middle < ends.map(value).into_iter().fold(f64::INFINITY, f64::min) - THROUGH * ends[0].distance(ends[1])
+    let foot = |point: DVec3| bodies.sight(point, &query).map(|sight| bodies.foot(sight.triangle, sight.weights));
+    match (foot(point), foot(other)) {
+        (Some(first), Some(second)) => first.distance(second) < TOGETHER * point.distance(other),
+        _ => true,
+    }
 }
 
 /// What a point last saw of a layer.

@@ -107,7 +107,7 @@ fn blend(turns: impl Iterator<Item = (DQuat, f64)>) -> Option<DQuat> {
     let mut sum = DQuat::from_xyzw(0.0, 0.0, 0.0, 0.0);
     for (turn, weight) in turns {
         let side = if first.get_or_insert(turn).dot(turn) < 0.0 { -weight } else { weight };
-        sum = sum + turn * side;
+        sum += turn * side;
     }
     (sum.length_squared() > 1e-12).then(|| sum.normalize())
 }

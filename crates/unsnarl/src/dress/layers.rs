@@ -165,6 +165,11 @@ impl Stack {
         Ok(stack)
     }
 
+    /// Lets vertices face as their layers stand.
+    pub fn face_anew(&mut self, topology: &Topology) {
+        self.facings = self.smooth_normals(topology);
+    }
+
     fn smooth_normals(&self, topology: &Topology) -> Vec<DVec3> {
         const ROUNDS: usize = 20;
         let mut normals: Vec<DVec3> = (0..self.layer_of.len()).map(|vertex| self.normal(vertex)).collect();

@@ -30,7 +30,7 @@ use crate::untangle::sliding::take_back;
 use active::Scope;
 use layers::Stack;
 use project::{Projected, project};
-use settle::{Settled, Settling};
+use settle::{Against, Settled, Settling};
 use unsnarl_geometry::DVec3;
 
 /// Garments, what is asked of each, and the thickness of bodies.
@@ -97,6 +97,9 @@ pub fn dress(
     if alone > 0 {
         stack.place(&all);
     }
+    if settings.carry_from.is_some() {
+        relax(&mut stack, workpiece, settings, &is_stopped, &mut all);
+    }
     observe(Stage::Project);
     let projected = project(&stack, &workpiece.model, settings, &is_stopped, &mut all[..cloth_count]);
     observe(Stage::Settle);
@@ -104,7 +107,8 @@ pub fn dress(
         stack: &mut stack,
         model: &workpiece.model,
         assembly: &workpiece.assembly,
-        scope,
+        scope: Scope { reach: scope.reach.min(SETTLE_REACH), ..scope },
+        against: Against::All,
         rounds: settings.settle_rounds as usize,
     };
     let settled = settling.run(&is_stopped, &mut all);
@@ -129,6 +133,32 @@ pub fn dress(
 
 /// What has moved by less than this share of the thinnest layer has not moved.
 const HARDLY: f64 = 0.01;
+
+/// Once layers are in order they see each other only as far as this while they settle, metres.
+const SETTLE_REACH: f64 = 0.03;
+/// Rounds in which garments that were carried take their shape again.
+const RELAX_ROUNDS: usize = 80;
+
+/// Garments that were carried take their shape again, each on the bodies alone; layers stand and face as they do then.
+fn relax(
+    stack: &mut Stack,
+    workpiece: &Workpiece,
+    settings: &DressSettings,
+    stop: &dyn Fn() -> bool,
+    all: &mut [DVec3],
+) {
+    let mut settling = Settling {
+        stack,
+        model: &workpiece.model,
+        assembly: &workpiece.assembly,
+        scope: Scope { reach: settings.reach, fade: settings.fade },
+        against: Against::Bodies,
+        rounds: RELAX_ROUNDS,
+    };
+    settling.run(stop, all);
+    stack.place(all);
+    stack.face_anew(&workpiece.model.topology);
+}
 
 /// What is left, untangled with the order of the layers.
 fn untangle(workpiece: &Workpiece, stack: &Stack, positions: &[DVec3], stop: &Stop) -> Outcome {

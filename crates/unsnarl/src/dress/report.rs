@@ -155,9 +155,12 @@ pub fn layer_reports(
     stack.layers.iter().filter(|layer| !layer.is_rigid()).map(of_layer).collect()
 }
 
+/// The two layers, how far apart they are, and how far they are asked to be.
+type Measured = ((usize, usize), f64, f64);
+
 /// How far every vertex is from the next layer below and above it, pair by pair. The stack stands where it is measured.
 pub fn gaps(stack: &Stack, scope: Scope, positions: &[DVec3]) -> Vec<PairGap> {
-    let of_vertex = |vertex: usize| -> Vec<((usize, usize), f64, f64)> {
+    let of_vertex = |vertex: usize| -> Vec<Measured> {
         let Some(own) = stack.layer_of(vertex) else { return Vec::new() };
         let normal = stack.facings[vertex];
         let mut seen: Vec<Seen> = Vec::new();
@@ -177,8 +180,7 @@ pub fn gaps(stack: &Stack, scope: Scope, positions: &[DVec3]) -> Vec<PairGap> {
         let above = seen.get(at + 1).map(|above| ((own, above.layer), -above.value, above.depth - seen[at].depth));
         below.into_iter().chain(above).collect()
     };
-    let found: Vec<Vec<((usize, usize), f64, f64)>> =
-        (0..stack.layer_of.len()).into_par_iter().with_min_len(64).map(of_vertex).collect();
+    let found: Vec<Vec<Measured>> = (0..stack.layer_of.len()).into_par_iter().with_min_len(64).map(of_vertex).collect();
     let mut pairs: BTreeMap<(usize, usize), (f64, Vec<f64>)> = BTreeMap::new();
     for (pair, gap, asked) in found.into_iter().flatten() {
         let entry = pairs.entry(pair).or_default();

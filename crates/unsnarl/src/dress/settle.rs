@@ -40,8 +40,19 @@ pub struct Settling<'a> {
     pub assembly: &'a Assembly,
     /// How far layers are seen.
     pub scope: Scope,
+    /// Which layers act.
+    pub against: Against,
     /// Rounds at most.
     pub rounds: usize,
+}
+
+/// Which layers act while cloth settles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Against {
+    /// All of them.
+    All,
+    /// Bodies alone.
+    Bodies,
 }
 
 /// A point that is kept in order: a vertex, or a place in a triangle.
@@ -96,7 +107,7 @@ impl Settling<'_> {
         let mut report = Settled::default();
         let (mut memory, mut known) = (Workspace::default(), Known::default());
         self.pushes(&points, &mut glances, all, &mut report.lacking);
-        if report.lacking == 0.0 && self.holes(all, &mut memory).is_empty() {
+        if self.against == Against::All && report.lacking == 0.0 && self.holes(all, &mut memory).is_empty() {
             return report;
         }
         let Some(mut sliding) = Sliding::new(&self.model.topology, &bounds, &free, CARRYING, all) else {
@@ -110,7 +121,7 @@ impl Settling<'_> {
             if round % BETWEEN_LOOKS == 0 {
                 let found = self.holes(all, &mut memory);
                 report.holes = found.len();
-                if round > 0 && found.is_empty() && report.lacking < STILL * thin {
+                if round > 0 && self.against == Against::All && found.is_empty() && report.lacking < STILL * thin {
                     break;
                 }
                 for hole in &found {
@@ -177,8 +188,10 @@ impl Settling<'_> {
     fn holes(&self, all: &[DVec3], memory: &mut Workspace) -> Vec<Hole> {
         let topology = self.assembly.topology();
         let layer = |triangle: TriangleId| self.stack.layer_of(topology.triangle(triangle)[0].index());
-        let wanted =
-            |triangle: TriangleId, other: TriangleId| layer(triangle).is_some() && layer(triangle) != layer(other);
+        let wanted = |triangle: TriangleId, other: TriangleId| {
+            let (own, other) = (layer(triangle), layer(other));
+            own.is_some() && own != other && (self.against == Against::All || other.is_none())
+        };
         holes(topology, all, memory, &wanted)
     }
 
@@ -230,7 +243,7 @@ impl Settling<'_> {
         for (other, glance) in glances.iter_mut().enumerate() {
             if other == own {
                 seen.push(Seen::at_home(own, facing));
-            } else {
+            } else if self.against == Against::All || stack.layers[other].is_rigid() {
                 seen.extend(see_again(stack, other, (place, facing), self.scope, glance));
             }
         }
