@@ -74,9 +74,10 @@ fn two_balls_in_the_wrong_order_change_places_and_meet_where_their_weights_say()
             radii.iter().sum::<f64>() / radii.len() as f64
         };
         let (inner, outer) = (mean("out/a.obj"), mean("out/b.obj"));
-        assert!((outer - inner - 0.01).abs() < 1e-3, "{inner} {outer}");
+        // Chords of balls cut off up to 2 mm.
+        assert!((outer - inner - 0.01).abs() < 2.2e-3, "{inner} {outer}");
         // The 30 mm that are missing are shared as the other one's weight.
-        assert!((1.0 - inner - (1.0 - share) * 0.03).abs() < 1e-3, "{more}: {inner}");
+        assert!((1.0 - inner - (1.0 - share) * 0.03).abs() < 2.2e-3, "{more}: {inner}");
     }
 }
 

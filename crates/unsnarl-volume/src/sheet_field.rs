@@ -169,7 +169,8 @@ impl SheetField {
 
     fn border_distance(&self, triangle: TriangleId, weights: [f64; 3]) -> f64 {
         let corners = self.topology.triangle(triangle);
-        (0..3).map(|k| weights[k] * self.border_distances[corners[k].index()]).sum()
+        let carrying = (0..3).filter(|&k| weights[k] > 0.0);
+        carrying.map(|k| weights[k] * self.border_distances[corners[k].index()]).sum()
     }
 
     fn counts(&self, triangle: TriangleId, query: &SheetQuery) -> bool {
