@@ -28,7 +28,7 @@ const IDLE_ROUNDS: usize = 10;
 /// Rounds with the floor of the sweeps; then it sinks by a factor in every round.
 const FIRM_ROUNDS: usize = 8;
 const SINKING: f64 = 0.99;
-/// The least floor: an aspect ratio of 4.49, dihedral angles within 19.3 and 142.9 degrees.
+/// The least floor: an aspect ratio of 4.49, dihedral angles within 19.3 and 143.3 degrees.
 pub const LOWEST: f64 = 0.94;
 /// Rounds of a search for a place nearer to the surface, and those without gain after which it ends.
 const CREEPING_ROUNDS: u32 = 12;
