@@ -6,6 +6,10 @@
 //! Guarantees: every index is in range and every mass is positive; a vertex without area gets the mean mass, so that
 //! no stage divides by zero. Building fails with an error that names the piece and the place.
 
+mod part;
+
+pub use part::ModelPart;
+
 use crate::dynamics::hinge;
 use crate::dynamics::pattern::Pattern;
 use crate::geometry::math::{DVec3, is_finite};

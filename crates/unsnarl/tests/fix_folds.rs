@@ -4,7 +4,7 @@
 
 use unsnarl::analysis::{Assembly, PartKind};
 use unsnarl::fix::report::Spread;
-use unsnarl::fix::{self, Continue, FixSettings, FoldStyle, Outcome, Patient};
+use unsnarl::fix::{self, Continue, FixMethod, FixSettings, FoldStyle, Outcome, Patient, ResolverCounts};
 use unsnarl::geometry::distance::point_triangle;
 use unsnarl::geometry::{DVec2, DVec3};
 use unsnarl::model::{Cloth, Model, Rest, RestAngles};
@@ -85,6 +85,28 @@ fn a_skirt_comes_out_in_each_style() {
     comes_out_in_each_style(&SKIRT);
 }
 
+/// Edge shortening and tearing alone, without the reflection of flaps or any other fallback.
+#[test]
+fn tearing_alone_unfolds_every_fold() {
+    for made in [COLLAR, LAPEL, SLEEVE, SKIRT] {
+        for cut in [Cut::Regular, Cut::Irregular] {
+            let sample = samples::find(made.name).unwrap().make(&made.recipe(cut));
+            let settings = FixSettings { method: FixMethod::Esef, ..FixSettings::default() };
+            let (_, outcome) = untangle_as(&sample, settings);
+            let row = format!("{} {cut:?}: {:?}", made.name, outcome.resolvers);
+            assert!(outcome.verdict.is_clean(), "{row}");
+            let used = outcome.resolvers;
+            let alone = ResolverCounts {
+                esef: used.esef,
+                tearing: used.tearing,
+                separate_touching: used.separate_touching,
+                ..ResolverCounts::default()
+            };
+            assert!(used == alone && used.tearing > 0, "{row}");
+        }
+    }
+}
+
 fn comes_out_in_each_style(made: &Made) {
     for cut in [Cut::Regular, Cut::Irregular] {
         let recipe = &made.recipe(cut);
@@ -109,23 +131,30 @@ fn is_as_asked(made: &Made, recipe: &Recipe, style: Option<FoldStyle>, wanted: F
 }
 
 fn untangle(sample: &Sample, style: Option<FoldStyle>) -> (Model, Outcome) {
+    let styles = style
+        .map_or_else(|| FoldStyle::chart(&garment(sample)), |style| vec![Some(style); sample.mesh.positions.len()]);
+    untangle_as(sample, FixSettings { styles, ..FixSettings::default() })
+}
+
+fn garment(sample: &Sample) -> Garment {
     let names: Vec<String> = sample.parts.iter().map(|part| part.name.clone()).collect();
     let groups = TriangleGroups { names: &names, of_triangle: &sample.part_of_triangle() };
     let input = GarmentInput { groups, ..GarmentInput::new(&sample.mesh, Some(&sample.uv)) };
-    let garment = Garment::build(&input, &sample.description).unwrap();
+    Garment::build(&input, &sample.description).unwrap()
+}
+
+fn untangle_as(sample: &Sample, settings: FixSettings) -> (Model, Outcome) {
     let mut cloth = Cloth::new("sample", sample.mesh.clone());
     cloth.rest = Rest::Panels(sample.uv.clone());
     cloth.rest_angles = RestAngles::AsLoaded;
     let (model, mut state) = Model::build(&[cloth]).unwrap();
-    for crease in &garment.creases {
+    for crease in &garment(sample).creases {
         state.rest_angles[model.hinge_at(crease.edge).unwrap()] = crease.rest_angle;
     }
     let count = sample.mesh.positions.len();
     let part = ("sample".to_owned(), PartKind::Cloth, count, sample.mesh.triangles.as_slice());
     let patient =
         Patient { model: model.clone(), state, assembly: Assembly::new([part]).unwrap(), body_positions: Vec::new() };
-    let styles = style.map_or_else(|| FoldStyle::chart(&garment), |style| vec![Some(style); count]);
-    let settings = FixSettings { styles, ..FixSettings::default() };
     (model, fix::untangle(patient, &settings, &mut |_| Continue::Yes))
 }
 

@@ -3,6 +3,7 @@
 //! | measure | applies where | gives | may |
 //! |---|---|---|---|
 //! | contour minimisation | closed surfaces cross; cloth of its size crosses densely; everything else was tried | fewer pairs, nothing else promised | cross on its way |
+//! | places | cloth is large, and crosses in places | those places clean that can be by themselves | as steps |
 //! | steps | something crosses, or a rearrangement left cloth strained | clean cloth at rest, or what is left | stretch cloth on its way |
 //! | previous methods | all else has failed | whatever regions and contours alone can do | stretch cloth on its way |
 //! | laying out | what keeps the pose has failed | as steps | lose the pose of pieces |
@@ -12,7 +13,7 @@
 
 use super::Patient;
 use super::look::Look;
-use super::measures::{contour_minimisation, laying_out, previous_methods, steps};
+use super::measures::{contour_minimisation, laying_out, places, previous_methods, steps};
 use super::tools::Tools;
 use serde::Serialize;
 use unsnarl_geometry::DVec3;
@@ -23,6 +24,8 @@ use unsnarl_geometry::DVec3;
 pub enum MeasureName {
     /// Contours and overlaps made smaller, without contact.
     ContourMinimisation,
+    /// Every place by itself, with the cloth around it.
+    Places,
     /// Edge shortening with contact on, and its own rearrangements.
     Steps,
     /// The methods before edge shortening, together.
@@ -33,12 +36,14 @@ pub enum MeasureName {
 
 impl MeasureName {
     /// All, in the order of the table.
-    pub const ALL: [Self; 4] = [Self::ContourMinimisation, Self::Steps, Self::PreviousMethods, Self::LayingOut];
+    pub const ALL: [Self; 5] =
+        [Self::ContourMinimisation, Self::Places, Self::Steps, Self::PreviousMethods, Self::LayingOut];
 
     /// As users write it.
     pub fn name(self) -> &'static str {
         match self {
             Self::ContourMinimisation => "contour-minimisation",
+            Self::Places => "places",
             Self::Steps => "steps",
             Self::PreviousMethods => "previous-methods",
             Self::LayingOut => "laying-out",
@@ -48,7 +53,7 @@ impl MeasureName {
 
 /// No measure has this name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no measure called {0}: choose contour-minimisation, steps, previous-methods or laying-out")]
+#[error("there is no measure called {0}: choose contour-minimisation, places, steps, previous-methods or laying-out")]
 pub struct UnknownMeasure(pub String);
 
 impl std::str::FromStr for MeasureName {
@@ -97,5 +102,10 @@ pub trait Measure: Sync {
 }
 
 /// All measures, in the order in which they are asked.
-pub static TABLE: [&dyn Measure; 4] =
-    [&contour_minimisation::ContourMeasure, &steps::Steps, &previous_methods::PreviousMethods, &laying_out::LayingOut];
+pub static TABLE: [&dyn Measure; 5] = [
+    &contour_minimisation::ContourMeasure,
+    &places::Places,
+    &steps::Steps,
+    &previous_methods::PreviousMethods,
+    &laying_out::LayingOut,
+];

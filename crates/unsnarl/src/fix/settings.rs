@@ -3,7 +3,7 @@
 use super::MeasureName;
 use crate::untangle::tally::SeamPlace;
 use crate::untangle::{ClassicSettings, FoldStyle, Method};
-use unsnarl_geometry::DVec3;
+use unsnarl_geometry::{DVec3, VertexId};
 
 /// What becomes of the pose of pieces of which nothing else can be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,8 +33,6 @@ pub struct FixSettings {
     pub body_separation: f64,
     /// Rings around a tangle that may move.
     pub rings: usize,
-    /// Factor on bending stiffness around the loop vertex of a torn fold.
-    pub tear_stiffening: f64,
     /// Longest move of a vertex in one step, as a share of the mean edge.
     pub largest_move: f64,
     /// Steps of relaxation once everything is clean.
@@ -62,6 +60,24 @@ pub struct FixSettings {
     pub seam_places: Vec<SeamPlace>,
 }
 
+impl FixSettings {
+    /// The same for a part of the cloth with these vertices.
+    pub(super) fn of_part(&self, vertices: &[VertexId]) -> Self {
+        Self {
+            layers: part(&self.layers, vertices),
+            styles: part(&self.styles, vertices),
+            rest_pose: part(&self.rest_pose, vertices),
+            seam_places: part(&self.seam_places, vertices),
+            ..self.clone()
+        }
+    }
+}
+
+/// Values of some vertices; none where not every vertex has one.
+fn part<T: Clone>(values: &[T], vertices: &[VertexId]) -> Vec<T> {
+    vertices.iter().map(|vertex| values.get(vertex.index()).cloned()).collect::<Option<_>>().unwrap_or_default()
+}
+
 impl Default for FixSettings {
     fn default() -> Self {
         Self {
@@ -73,7 +89,6 @@ impl Default for FixSettings {
             separation: 1e-4,
             body_separation: 5e-4,
             rings: 4,
-            tear_stiffening: 30.0,
             largest_move: 0.5,
             relaxation_steps: 80,
             growth_steps: 200,

@@ -10,7 +10,7 @@ use crate::untangle::strain_bounds::StrainBounds;
 /// With as many crossing pairs per vertex, or more, cloth is densely crumpled.
 const DENSE: f64 = 0.3;
 /// Steps are quick on smaller cloth, however dense.
-const LARGE: usize = 2000;
+const LARGE: usize = 1000;
 /// Rounds at most.
 const MOST_ROUNDS: usize = 1500;
 /// How far triangles may be stretched.
@@ -25,7 +25,7 @@ impl Measure for ContourMeasure {
     }
 
     fn budget(&self) -> usize {
-        3
+        6
     }
 
     fn applies(&self, look: &Look, tried: &[MeasureName]) -> Option<Reason> {
@@ -36,7 +36,10 @@ impl Measure for ContourMeasure {
         } else if look.has_shape && look.density() > DENSE && look.positions.len() > LARGE {
             Some(Reason::Dense)
         } else {
-            tried.contains(&MeasureName::Steps).then_some(Reason::LastResort)
+            [MeasureName::Steps, MeasureName::Places]
+                .iter()
+                .any(|name| tried.contains(name))
+                .then_some(Reason::LastResort)
         }
     }
 

@@ -2,6 +2,7 @@
 
 pub mod contour_minimisation;
 pub mod laying_out;
+pub mod places;
 pub mod previous_methods;
 pub mod steps;
 

@@ -14,7 +14,6 @@ mod motion;
 mod out_of_bodies;
 pub(super) mod pinched;
 mod retreat;
-mod rings;
 pub(super) mod sizes;
 mod touching;
 mod untangling;

@@ -9,8 +9,8 @@
 
 use super::Untangling;
 use super::report::Spread;
-use super::rings::rings_around;
 use crate::analysis::{PartKind, Tangle};
+use crate::fix::rings::rings_around;
 use crate::untangle::body_push::Pushing;
 use crate::untangle::strain_bounds::StrainBounds;
 use unsnarl_geometry::{DVec3, TriangleId, VertexId};

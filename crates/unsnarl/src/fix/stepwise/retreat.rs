@@ -10,8 +10,8 @@
 //! pieces whose middles coincide never part.
 
 use super::pinched::Pinched;
-use super::rings::rings_around;
 use crate::analysis::{self, Assembly};
+use crate::fix::rings::rings_around;
 use crate::untangle::body_push::{BodyPush, Pushing};
 use crate::untangle::smoothing::smooth;
 use unsnarl_geometry::{DVec3, Topology, VertexId};

@@ -9,20 +9,20 @@ use super::folds::Folding;
 use super::home::{Journey, WayHome};
 use super::measures::Order;
 use super::pinched::Pinched;
-use super::rings::rings_around;
 use super::watch::{Advance, Watch};
 use super::window::Window;
 use super::{FixMethod, FixSettings, FixStage, Observe, Outcome, Patient, ResolverCounts, Stop, home, sizes};
 use crate::analysis::{self, Assembly, Tangle};
 use crate::contact::{self, ContactMesh};
 use crate::dynamics;
+use crate::fix::rings::rings_around;
 use crate::model::Model;
 use crate::state::State;
 use crate::untangle::body_push::BodyPush;
 use crate::untangle::esef::{self, EsefSettings, Pull};
 use crate::untangle::fold::{self, style_at};
 use crate::untangle::tally::Tally;
-use crate::untangle::tearing::{self, Tear};
+use crate::untangle::tearing::{Tear, Tearing};
 use crate::untangle::{ColourRules, FoldStyle, Remedy, mainland};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -85,6 +85,9 @@ pub struct Untangling {
     pub(super) order: Order,
     /// Whether that ever helped.
     pub(super) has_been_ordered: bool,
+    tearing: Tearing,
+    /// Hinges of folds that are flat while they are torn, with their rest angles.
+    torn_angles: Vec<(usize, f64)>,
     /// What was done about folds.
     pub(super) folding: Folding,
     /// Whether cloth grows back after a retreat.
@@ -151,6 +154,8 @@ impl Untangling {
             body_pushes: 0,
             order: Order::Untried,
             has_been_ordered: false,
+            tearing: Tearing::default(),
+            torn_angles: Vec::new(),
             folding: Folding::default(),
             phase: Phase::Untangling,
             last_move: 0.0,
@@ -210,7 +215,7 @@ impl Untangling {
 
     /// Whether nothing crosses and every rest shape is its own again.
     pub fn is_done(&self, tangle: &Tangle) -> bool {
-        tangle.is_empty() && self.pulls.is_empty()
+        tangle.is_empty() && self.pulls.is_empty() && self.tearing.is_over()
     }
 
     /// One step: shorten, propose, keep apart.
@@ -236,14 +241,12 @@ impl Untangling {
         let report = esef::update_counting(&self.model, &mut self.pulls, &tangle.colours, pace, &mut self.tally);
         self.resolvers.esef += report.pulling;
         self.account.shortened(&report);
-        let tear = tearing::tear(&self.model, tangle);
-        self.resolvers.tearing += tear.contours;
-        self.flatten_folds(&tear);
         self.state.rest_shapes = esef::rest_shapes(&self.model, &self.pulls);
         self.state.hinge_stiffness.fill(1.0);
-        for &hinge in &tear.stiffened_hinges {
-            self.state.hinge_stiffness[hinge] = self.settings.tear_stiffening;
-        }
+        let tear = self.tearing.apply(&self.model, tangle, self.settings.gamma, &mut self.state);
+        self.resolvers.tearing += tear.contours;
+        self.flatten_folds(&tear);
+        self.free_wings(&tear);
         let separation = self.local_size.iter().map(|size| self.settings.red_green_separation * size).collect();
         let mut rules = ColourRules::from_colours(self.assembly.topology(), &tangle.colours, separation);
         rules.omit(self.assembly.topology(), &tear.omitted);
@@ -262,13 +265,35 @@ impl Untangling {
         self.advance_unless_red_grows(tangle, &Remedy { rules, guidance, ..Remedy::default() }, observe);
     }
 
+    /// Cloth around a tear must be free to slide out: three times as far as it is deep, and all of a piece where that
+    /// does not help.
+    fn free_wings(&mut self, tear: &Tear) {
+        const PATIENCE: usize = 10;
+        let loops = tear.folds.iter().map(|(vertex, _)| *vertex).filter(|vertex| vertex.index() < self.active.len());
+        let loops: Vec<VertexId> = loops.collect();
+        if loops.is_empty() {
+            return;
+        }
+        let rings = if self.tearing.steps_since() > PATIENCE { usize::MAX } else { 3 * tear.depth };
+        let near = rings_around(&self.model.topology, loops, rings);
+        for (vertex, ring) in near.into_iter().enumerate() {
+            self.active[vertex] |= ring.is_some() && !self.pinched.has(VertexId::new(vertex));
+        }
+    }
+
     /// A fold that is to be unfolded is flat at rest from then on, whatever its crease or its first shape says:
-    /// around its loop vertex, and all along where a style asks for it.
+    /// around its loop vertex, and all along where a style asks for it. Other folds are while they are torn.
     fn flatten_folds(&mut self, tear: &Tear) {
+        for (hinge, angle) in self.torn_angles.drain(..).rev() {
+            self.state.rest_angles[hinge] = angle;
+        }
         for (loop_vertex, hinges) in &tear.folds {
             let is_own = loop_vertex.index() < self.state.positions.len();
-            if !is_own || style_at(&self.settings.styles, *loop_vertex) != FoldStyle::Unfold {
+            if !is_own {
                 continue;
+            }
+            if style_at(&self.settings.styles, *loop_vertex) != FoldStyle::Unfold {
+                self.torn_angles.extend(hinges.iter().map(|&hinge| (hinge, self.state.rest_angles[hinge])));
             }
             hinges.iter().for_each(|&hinge| self.state.rest_angles[hinge] = 0.0);
             let is_asked_for = self.settings.styles.get(loop_vertex.index()) == Some(&Some(FoldStyle::Unfold));
@@ -399,6 +424,7 @@ impl Untangling {
             return match is_over {
                 false => Advance::Step,
                 true if self.separate_touching() => Advance::LookAgain,
+                true if self.unfold_strained() => Advance::LookAgain,
                 true if self.lay_out_strained() => Advance::LookAgain,
                 true if self.release_folded() => {
                     self.calm_steps = HOMING_STEPS;

@@ -4,7 +4,7 @@ use unsnarl_geometry::{Topology, VertexId};
 
 /// For every vertex, the ring around the given ones that it lies in, if it is one of the first `rings`; the given
 /// vertices are ring 0.
-pub(super) fn rings_around(topology: &Topology, mut front: Vec<VertexId>, rings: usize) -> Vec<Option<usize>> {
+pub fn rings_around(topology: &Topology, mut front: Vec<VertexId>, rings: usize) -> Vec<Option<usize>> {
     let mut ring_of = vec![None; topology.vertex_count()];
     for ring in 0..=rings {
         front.sort_unstable();
