@@ -19,7 +19,7 @@ use unsnarl_geometry::DVec3;
 use unsnarl_geometry::intersection::IntersectingPair;
 
 /// Rings of vertices around crossings that may move, from one try to the next.
-const RINGS: [usize; 4] = [5, 8, 12, 20];
+const RINGS: [usize; 5] = [2, 5, 8, 12, 20];
 /// Tries with the same rings, as long as they help.
 const TRIES: usize = 4;
 /// A place with more than this part of the cloth is no place.
