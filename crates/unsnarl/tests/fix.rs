@@ -297,7 +297,7 @@ fn cloth_beyond_recognition_is_laid_flat_at_once() {
     assert_eq!((outcome.assumptions.tangled_steps, outcome.resolvers.laying_out), (0, 1));
 }
 
-/// The rim of a sleeve is exploded in one place. All of the sleeve was made anew for it.
+/// The rim of a sleeve is exploded in one place, and edge shortening stalls there. All of the sleeve was made anew for it.
 #[test]
 fn a_place_that_lost_its_shape_does_not_cost_the_rest_of_the_garment() {
     let whole = tube(48, 40);
@@ -312,7 +312,7 @@ fn a_place_that_lost_its_shape_does_not_cost_the_rest_of_the_garment() {
         }
         let outcome = untangle(patient("sleeve", &thrown, Rest::Shapes(rest_model.rest_shapes.clone())));
         assert!(outcome.verdict.is_clean(), "{seed}");
-        assert_eq!(outcome.resolvers.laying_out, 0, "{seed}");
+        assert_eq!((outcome.resolvers.retreat, outcome.resolvers.laying_out), (1, 0), "{seed}");
         let moved = outcome.positions.iter().zip(&thrown.positions).filter(|(after, before)| after != before).count();
         assert!(moved < thrown.positions.len() / 4, "{seed}: {moved} of {}", thrown.positions.len());
         let edges = Spread::of_edges(&rest_model, &outcome.positions);

@@ -32,12 +32,17 @@ pub struct Tear {
     pub contours: usize,
     /// How many triangles all strips have together.
     pub depth: usize,
+    /// How many the longest has.
+    pub deepest: usize,
 }
 
 /// How much stiffer hinges are around a loop vertex at first,
 const STIFFENING: f64 = 300.0;
 /// and at most.
 const MOST_STIFFENING: f64 = 1e5;
+
+/// The same around a strip that stays elastic.
+const ELASTIC_STIFFENING: f64 = 30.0;
 
 /// Tearing under way.
 #[derive(Clone, Debug, Default)]
@@ -51,9 +56,17 @@ pub struct Tearing {
 }
 
 impl Tearing {
+    /// The tears of this step with strips that stay elastic.
+    pub fn apply_elastic(&mut self, model: &Model, tangle: &Tangle, state: &mut State) -> Tear {
+        self.yielded.clear();
+        let tear = tear(model, tangle);
+        tear.stiffened_hinges.iter().for_each(|&hinge| state.hinge_stiffness[hinge] = ELASTIC_STIFFENING);
+        tear
+    }
+
     /// The tears of this step, made in the state's rest shapes and hinges. `gamma` is what a step leaves of a difference.
     pub fn apply(&mut self, model: &Model, tangle: &Tangle, gamma: f64, state: &mut State) -> Tear {
-        let tear = tear(model, tangle);
+        let tear = tear_with(model, tangle, |depth| depth.div_ceil(2));
         let is_lower = tear.contours > 0 && self.least_depth.is_none_or(|least| tear.depth < least);
         (self.least_depth, self.steps_since) = match (tear.contours, is_lower) {
             (0, _) => (None, 0),
@@ -116,8 +129,14 @@ fn as_it_is(own: &RestShape, corners: [DVec3; 3]) -> Option<RestShape> {
 /// Thinner triangles, as a share of their area at rest, do not yield.
 const THIN: f64 = 0.05;
 
-/// The strips of all BLI contours on cloth. Triangles beyond the model belong to bodies and are never torn.
+/// The strips of all BLI contours on cloth, with a stiff ring for every triangle of a strip. Triangles beyond the model
+/// belong to bodies and are never torn.
 pub fn tear(model: &Model, tangle: &Tangle) -> Tear {
+    tear_with(model, tangle, |depth| depth)
+}
+
+/// The same with as many stiff rings as `rings` makes of the depth of a strip.
+fn tear_with(model: &Model, tangle: &Tangle, rings: fn(usize) -> usize) -> Tear {
     let mut tear = Tear::default();
     for tangled in tangle.contours.iter().filter(|tangled| tangled.kind == ContourKind::Bli) {
         let contour = &tangled.contour;
@@ -131,7 +150,8 @@ pub fn tear(model: &Model, tangle: &Tangle) -> Tear {
         strip.dedup();
         tear.contours += 1;
         tear.depth += strip.len();
-        let hinges = hinges_around(model, loop_vertex, strip.len().div_ceil(2).clamp(1, MOST_RINGS));
+        tear.deepest = tear.deepest.max(strip.len());
+        let hinges = hinges_around(model, loop_vertex, rings(strip.len()).clamp(1, MOST_RINGS));
         tear.stiffened_hinges.extend(&hinges);
         tear.folds.push((loop_vertex, hinges));
         tear.omitted.extend(strip.into_iter().filter(|triangle| triangle.index() < model.topology.triangle_count()));

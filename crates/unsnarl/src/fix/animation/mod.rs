@@ -1,4 +1,4 @@
-//! `fix` over an animation: frame after frame, with corrections that do not flicker.
+//! `fix` over an animation: frame after frame, with corrections that are carried along and fade in and out.
 //!
 //! [`Follower`] goes through frames in order. The correction of a frame (how far cloth is moved) starts from that of the
 //! frame before, carried along with the cloth in local axes ([`carry`]). A patch of it whose tangle is gone fades out over

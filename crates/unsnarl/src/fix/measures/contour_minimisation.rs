@@ -10,7 +10,7 @@ use crate::untangle::strain_bounds::StrainBounds;
 /// With as many crossing pairs per vertex, or more, cloth is densely crumpled.
 const DENSE: f64 = 0.3;
 /// Steps are quick on smaller cloth, however dense.
-const LARGE: usize = 1000;
+const LARGE: usize = 2000;
 /// Rounds at most.
 const MOST_ROUNDS: usize = 1500;
 /// How far triangles may be stretched.
@@ -36,10 +36,8 @@ impl Measure for ContourMeasure {
         } else if look.has_shape && look.density() > DENSE && look.positions.len() > LARGE {
             Some(Reason::Dense)
         } else {
-            [MeasureName::Steps, MeasureName::Places]
-                .iter()
-                .any(|name| tried.contains(name))
-                .then_some(Reason::LastResort)
+            let are_places_left = !look.is_input && tried.contains(&MeasureName::Places);
+            (are_places_left || tried.contains(&MeasureName::Steps)).then_some(Reason::LastResort)
         }
     }
 
@@ -83,5 +81,12 @@ mod tests {
         assert_eq!(ContourMeasure.applies(&few, &[]), None);
         assert_eq!(ContourMeasure.applies(&few, &[MeasureName::Steps]), Some(Reason::LastResort));
         assert_eq!(ContourMeasure.applies(&look(0, 3000), &[MeasureName::Steps]), None);
+        assert_eq!(ContourMeasure.applies(&few, &[MeasureName::Places]), Some(Reason::LastResort));
+        let input = Look { is_input: true, ..few };
+        assert_eq!(
+            ContourMeasure.applies(&input, &[MeasureName::Places]),
+            None,
+            "places gave nothing: steps come first"
+        );
     }
 }

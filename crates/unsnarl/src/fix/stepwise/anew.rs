@@ -218,7 +218,7 @@ impl Untangling {
     }
 
     /// Whether cloth is stretched or compressed more than cloth should be, and more than it was.
-    pub(super) fn is_strained(&mut self, positions: &[DVec3]) -> bool {
+    fn is_strained(&mut self, positions: &[DVec3]) -> bool {
         self.strain(positions) > self.bearable_strain()
     }
 

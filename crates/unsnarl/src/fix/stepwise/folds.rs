@@ -80,12 +80,6 @@ impl Untangling {
         helped
     }
 
-    /// Unfolds folds that were torn clean but are strained now, from where cloth was at first; `false` if there are none.
-    pub(super) fn unfold_strained(&mut self) -> bool {
-        let may = self.settings.method == FixMethod::Auto && self.resolvers.tearing > 0;
-        may && self.is_strained(&self.state.positions.clone()) && self.unfold_from_first()
-    }
-
     /// Unfolds the folds of contours whose loop vertex counts, each if less crosses afterwards.
     fn unfold(&mut self, tangle: &Tangle, counts: impl Fn(VertexId) -> bool) -> bool {
         if self.folding.turns == MOST_TURNS {

@@ -15,6 +15,7 @@ use super::{FixMethod, FixSettings, FixStage, Observe, Outcome, Patient, Resolve
 use crate::analysis::{self, Assembly, Tangle};
 use crate::contact::{self, ContactMesh};
 use crate::dynamics;
+use crate::fix::Pose;
 use crate::fix::rings::rings_around;
 use crate::model::Model;
 use crate::state::State;
@@ -243,10 +244,7 @@ impl Untangling {
         self.account.shortened(&report);
         self.state.rest_shapes = esef::rest_shapes(&self.model, &self.pulls);
         self.state.hinge_stiffness.fill(1.0);
-        let tear = self.tearing.apply(&self.model, tangle, self.settings.gamma, &mut self.state);
-        self.resolvers.tearing += tear.contours;
-        self.flatten_folds(&tear);
-        self.free_wings(&tear);
+        let tear = self.tear(tangle);
         let separation = self.local_size.iter().map(|size| self.settings.red_green_separation * size).collect();
         let mut rules = ColourRules::from_colours(self.assembly.topology(), &tangle.colours, separation);
         rules.omit(self.assembly.topology(), &tear.omitted);
@@ -265,8 +263,29 @@ impl Untangling {
         self.advance_unless_red_grows(tangle, &Remedy { rules, guidance, ..Remedy::default() }, observe);
     }
 
-    /// Cloth around a tear must be free to slide out: three times as far as it is deep, and all of a piece where that
-    /// does not help.
+    /// Whether strips that are torn yield: where tearing is all there is, or nothing stronger keeps the pose. Else folds
+    /// that do not slide out soon are unfolded as wholes, which strains them less.
+    fn yields(&self) -> bool {
+        self.folding.turns == 0 && (self.settings.method == FixMethod::Esef || self.settings.pose == Pose::Kept)
+    }
+
+    /// Tears folds that bite into themselves.
+    fn tear(&mut self, tangle: &Tangle) -> Tear {
+        let yields = self.yields();
+        let tear = match yields {
+            true => self.tearing.apply(&self.model, tangle, self.settings.gamma, &mut self.state),
+            false => self.tearing.apply_elastic(&self.model, tangle, &mut self.state),
+        };
+        self.resolvers.tearing += tear.contours;
+        self.flatten_folds(&tear);
+        if yields {
+            self.free_wings(&tear);
+        }
+        tear
+    }
+
+    /// Cloth around a tear must be free to slide out: as far as it is deep, or, where tearing is all there is, three times
+    /// as far, and all of a piece where that does not help.
     fn free_wings(&mut self, tear: &Tear) {
         const PATIENCE: usize = 10;
         let loops = tear.folds.iter().map(|(vertex, _)| *vertex).filter(|vertex| vertex.index() < self.active.len());
@@ -274,7 +293,12 @@ impl Untangling {
         if loops.is_empty() {
             return;
         }
-        let rings = if self.tearing.steps_since() > PATIENCE { usize::MAX } else { 3 * tear.depth };
+        let is_stalled = self.tearing.steps_since() > PATIENCE;
+        let rings = match (self.settings.method, is_stalled) {
+            (FixMethod::Esef, true) => usize::MAX,
+            (FixMethod::Esef, false) => 3 * tear.depth,
+            _ => tear.deepest,
+        };
         let near = rings_around(&self.model.topology, loops, rings);
         for (vertex, ring) in near.into_iter().enumerate() {
             self.active[vertex] |= ring.is_some() && !self.pinched.has(VertexId::new(vertex));
@@ -293,6 +317,9 @@ impl Untangling {
                 continue;
             }
             if style_at(&self.settings.styles, *loop_vertex) != FoldStyle::Unfold {
+                if !self.yields() {
+                    continue;
+                }
                 self.torn_angles.extend(hinges.iter().map(|&hinge| (hinge, self.state.rest_angles[hinge])));
             }
             hinges.iter().for_each(|&hinge| self.state.rest_angles[hinge] = 0.0);
@@ -424,7 +451,6 @@ impl Untangling {
             return match is_over {
                 false => Advance::Step,
                 true if self.separate_touching() => Advance::LookAgain,
-                true if self.unfold_strained() => Advance::LookAgain,
                 true if self.lay_out_strained() => Advance::LookAgain,
                 true if self.release_folded() => {
                     self.calm_steps = HOMING_STEPS;
