@@ -25,7 +25,7 @@ impl Measure for ContourMeasure {
     }
 
     fn budget(&self) -> usize {
-        6
+        3
     }
 
     fn applies(&self, look: &Look, tried: &[MeasureName]) -> Option<Reason> {

@@ -38,7 +38,7 @@ impl Measure for Places {
     }
 
     fn budget(&self) -> usize {
-        6
+        2
     }
 
     fn applies(&self, look: &Look, _: &[MeasureName]) -> Option<Reason> {
