@@ -15,8 +15,8 @@ use crate::fix::places::{Place, PlacePatient, Surroundings, group};
 use crate::fix::tools::Tools;
 use crate::fix::{Continue, FixSettings, Outcome, Patient, Pose};
 use rayon::prelude::*;
-use unsnarl_geometry::DVec3;
 use unsnarl_geometry::intersection::IntersectingPair;
+use unsnarl_geometry::{DVec3, VertexId};
 
 /// Rings of vertices around crossings that may move, from one try to the next.
 const RINGS: [usize; 5] = [2, 5, 8, 12, 20];
@@ -123,26 +123,27 @@ impl Work<'_> {
             }
             tools.account.join(outcome);
         }
-        self.take_back_conflicts(&before, &moved_by);
+        self.take_back_conflicts(&before, &moved_by, &places);
         true
     }
 
-    /// Places that cross what another has moved are taken back, the later ones of each two, until what is left
-    /// crosses only where it did.
-    fn take_back_conflicts(&mut self, before: &[DVec3], moved_by: &[Option<usize>]) {
-        let mut is_back = vec![false; moved_by.len().max(1)];
+    /// Places that have come to cross what is not theirs are taken back, the later one of two that both moved, until
+    /// what is left crosses only within places.
+    fn take_back_conflicts(&mut self, before: &[DVec3], moved_by: &[Option<usize>], places: &[Place]) {
+        let mut is_back = vec![false; places.len()];
         loop {
             self.look();
             let topology = self.patient.assembly.topology();
             let mut has_new = false;
             for pair in &self.pairs {
-                let corners = [pair.first, pair.second].into_iter().flat_map(|triangle| topology.triangle(triangle));
-                let mover = |vertex: usize| moved_by.get(vertex).copied().flatten().filter(|&at| !is_back[at]);
-                let mut movers: Vec<usize> = corners.filter_map(|corner| mover(corner.index())).collect();
-                movers.sort_unstable();
-                movers.dedup();
+                let both = [pair.first, pair.second].map(|triangle| topology.triangle(triangle));
+                let mover = |vertex: VertexId| moved_by.get(vertex.index()).copied().flatten();
+                let movers = both.iter().flatten().filter_map(|&corner| mover(corner)).filter(|&at| !is_back[at]);
+                let Some(last) = movers.max() else { continue };
+                let own = &places[last].vertices;
+                let is_own = |corners: &[VertexId; 3]| corners.iter().any(|corner| own.binary_search(corner).is_ok());
                 // Pairs within one place are what it has left.
-                if let [_, .., last] = movers[..] {
+                if !both.iter().all(is_own) {
                     is_back[last] = true;
                     has_new = true;
                 }
