@@ -1,6 +1,7 @@
 //! The command `unsnarl`: thin. It converts and calls; every subcommand is one file of `commands`.
 //!
-//! A library so that the Python package carries the very same command ([`run`]) and gives the same reports ([`reports`]).
+//! A library so that the Python package carries the very same command ([`run`]) and gives the same reports
+//! ([`reports`]).
 
 mod commands;
 mod drawing;

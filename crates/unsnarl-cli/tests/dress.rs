@@ -1,4 +1,5 @@
-//! `unsnarl dress` as a command: shells against closed form, suits, order, what is written, every exit status, bad input.
+//! `unsnarl dress` as a command: shells against closed form, suits, order, what is written, every exit status, bad
+//! input.
 
 #![allow(clippy::unwrap_used)]
 

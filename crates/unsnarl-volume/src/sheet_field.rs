@@ -1,13 +1,14 @@
 //! Signed distance to an open sheet of triangles, as layers of garments ask for it.
 //!
-//! The nearest point of the sheet (the foot) gives the distance; the angle-weighted normal there gives the side. Where the
-//! foot lies on the border, the value is the height above the tangent plane: the sheet goes on past its border without lids.
-//! How far past the border a point is (the co-variant field of Buffet 2021, 2.2) comes from the same query.
-//! Far from every border the winding number of the sheet with lids overrules the normal: a point inside a sleeve stays inside
-//! the garment although the torso beside it is nearer. (Buffet 2021, 2.2 and 2.5.5)
+//! The nearest point of the sheet (the foot) gives the distance; the angle-weighted normal there gives the side. Where
+//! the foot lies on the border, the value is the height above the tangent plane: the sheet goes on past its border
+//! without lids. How far past the border a point is (the co-variant field of Buffet 2021, 2.2) comes from the same
+//! query. Far from every border the winding number of the sheet with lids overrules the normal: a point inside a sleeve
+//! stays inside the garment although the torso beside it is nearer. (Buffet 2021, 2.2 and 2.5.5)
 //!
-//! Guarantees: asked with a `facing`, only triangles whose front looks that way count, and a fold behind which they do not is a
-//! border; the value is continuous across straight parts of the border, and up to the cosine of half the bend at its corners.
+//! Guarantees: asked with a `facing`, only triangles whose front looks that way count, and a fold behind which they do
+//! not is a border; the value is continuous across straight parts of the border, and up to the cosine of half the bend
+//! at its corners.
 //! Does not: know a side where a sheet is folded back on itself.
 
 use crate::field::Field;
@@ -49,7 +50,8 @@ pub struct SheetSight {
     pub value: f64,
     /// The gradient of the value, of length 1.
     pub gradient: DVec3,
-    /// Past the border: the distance from it along the tangent plane. Else minus the distance of the foot from the border.
+    /// Past the border: the distance from it along the tangent plane. Else minus the distance of the foot from the
+    /// border.
     pub past_border: f64,
     /// The triangle with the foot.
     pub triangle: TriangleId,
@@ -177,8 +179,8 @@ impl SheetField {
         query.facing.is_none_or(|facing| self.face_normals[triangle.index()].dot(facing) > 0.0)
     }
 
-    /// The unit normal of the face, edge or corner that carries the foot, of triangles that count; and whether the sheet ends there: at its
-    /// border, or at a fold behind which triangles do not count.
+    /// The unit normal of the face, edge or corner that carries the foot, of triangles that count; and whether the
+    /// sheet ends there: at its border, or at a fold behind which triangles do not count.
     fn normal_at(&self, triangle: TriangleId, carriers: &Carriers, query: &SheetQuery) -> (DVec3, bool) {
         let face = |face: TriangleId| self.face_normals[face.index()];
         let (normal, is_end) = match *carriers {
@@ -360,7 +362,8 @@ mod tests {
         positions.extend(others);
         triangles.extend(more.iter().map(|triangle| triangle.map(|vertex| vertex + first)));
         let field = SheetField::new(positions, &triangles).unwrap().with_winding(3.0);
-        // 0.02 within the first, where the second begins 0.2 outside of it; then with the second moved nearer than that.
+        // 0.02 within the first, where the second begins 0.2 outside of it; then with the second moved nearer than
+        // that.
         let inside = DVec3::new(0.98, 0.0, 0.0);
         assert!(field.value(inside) < 0.0);
         let (near, more) = tube(DVec3::new(1.51, 0.0, 0.0), 0.5, 20.0, [60, 40]);

@@ -1,10 +1,11 @@
 //! The winding number of a mesh at many points: a tree of dipoles.
 //!
-//! Triangles near a point count with their solid angle, groups of triangles far away with the dipole of their area vectors
-//! (the first order of the fast winding number of Barill et al. 2018). Holes are closed first, so that away from the surface
-//! the number is a whole one, up to the error of the dipoles.
+//! Triangles near a point count with their solid angle, groups of triangles far away with the dipole of their area
+//! vectors (the first order of the fast winding number of Barill et al. 2018). Holes are closed first, so that away
+//! from the surface the number is a whole one, up to the error of the dipoles.
 //!
-//! Guarantees: the same bits on any number of threads; within 0.1 of the plain sum on closed meshes (measured in the tests).
+//! Guarantees: the same bits on any number of threads; within 0.1 of the plain sum on closed meshes (measured in the
+//! tests).
 //! Does not: say anything on the surface itself, or near a hole that is far from flat.
 
 use crate::level_set::from_mesh::closing;

@@ -109,7 +109,8 @@ fn a_torus_keeps_its_hole_and_is_finer_in_the_inner_ring_by_curvature() {
     assert!(means[0] < 0.75 * means[1], "{means:?}");
 }
 
-/// Boundary nodes farther from the surface than a share of the mean length of the boundary's edges, and how many there are.
+/// Boundary nodes farther from the surface than a share of the mean length of the boundary's edges, and how many there
+/// are.
 fn lagging(field: &dyn Field, mesh: &TetMesh, share: f64) -> (usize, usize) {
     let boundary = mesh.boundary();
     let at = |node: u32| mesh.positions[node as usize];

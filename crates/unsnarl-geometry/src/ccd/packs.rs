@@ -56,7 +56,8 @@ impl<P: Pack> Packs<P> {
             gather(owned, leaf);
             owned.len().saturating_sub(1) / P::LANES
         };
-        // Room for all at once: a vector that grows is there twice for a while, and packs are the largest part of a tree.
+        // Room for all at once: a vector that grows is there twice for a while, and packs are the largest part of a
+        // tree.
         let tasks = || leaves.par_iter().with_min_len(PER_TASK);
         let mut packs: Vec<P> = Vec::with_capacity(leaves.len() + tasks().map_init(Vec::new, further).sum::<usize>());
         tasks().map_init(Vec::new, first).collect_into_vec(&mut packs);

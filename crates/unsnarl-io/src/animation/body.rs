@@ -1,5 +1,5 @@
-//! A body beside an animation: a mesh that stands still, a sequence of meshes, USD with time samples, or a character that
-//! plays a clip.
+//! A body beside an animation: a mesh that stands still, a sequence of meshes, USD with time samples, or a character
+//! that plays a clip.
 
 use super::{Animation, AnimationError, OpenOptions, sequence, wrong};
 use crate::mesh::{self, Character, Format, MeshFile};

@@ -1,11 +1,11 @@
 //! Animations of one mesh: sequences of mesh files, PC2 point caches with their mesh, USD time samples, our own caches.
 //!
 //! [`Animation::open`] finds out what it is and looks at every frame before anything else is done: all frames have the
-//! same vertices and triangles, no frame is missing between the first and the last. [`output::Output`] writes the same kind
-//! again; [`body::BodyMotion`] is a body beside it.
+//! same vertices and triangles, no frame is missing between the first and the last. [`output::Output`] writes the same
+//! kind again; [`body::BodyMotion`] is a body beside it.
 //!
-//! Guarantees: frames are read one at a time (time samples of USD are held as a whole); a frame that does not fit is named with
-//! what was expected; nothing is allocated for what a header promises and the file does not hold.
+//! Guarantees: frames are read one at a time (time samples of USD are held as a whole); a frame that does not fit is
+//! named with what was expected; nothing is allocated for what a header promises and the file does not hold.
 //! Does not: follow triangles that change, or several garments in files of their own.
 
 pub mod body;

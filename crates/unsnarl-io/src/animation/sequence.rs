@@ -1,4 +1,5 @@
-//! Sequences of files whose names differ by a number: `walk_####.obj`, `walk_*.obj`, `walk_{}.obj`, or a folder of them.
+//! Sequences of files whose names differ by a number: `walk_####.obj`, `walk_*.obj`, `walk_{}.obj`, or a folder of
+//! them.
 
 use super::{AnimationError, wrong};
 use crate::mesh::Format;

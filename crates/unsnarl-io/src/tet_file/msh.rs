@@ -1,8 +1,8 @@
 //! Gmsh `.msh`, versions 2.2 and 4.1, text or binary.
 //!
 //! Nodes may have any numbers. Elements of type 4 (and the corners of type 11) are read. Written: text, version 2.2
-//! unless 4.1 is asked for; physical groups 1 `boundary` (triangles) and 2 `volume` (tetrahedra). No element data: meshio
-//! cannot read it beside elements of two kinds.
+//! unless 4.1 is asked for; physical groups 1 `boundary` (triangles) and 2 `volume` (tetrahedra). No element data:
+//! meshio cannot read it beside elements of two kinds.
 
 use super::scan::{Endian, Flaw, Scanner, float, parse, push_point, push_wholes, shown, whole};
 use super::{BOUNDARY_TAG, Cells, MshVersion, Nodes, TetFile, VOLUME_TAG, finished};

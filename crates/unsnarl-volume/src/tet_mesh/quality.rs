@@ -84,8 +84,8 @@ impl Shape {
     }
 
     /// The worst of what tables quote, against limits: the least of the squares of `slimness * aspect`,
-    /// `sin(angle / 2) / sin(limit / 2)` for the smallest angle and `cos(angle / 2) / cos(limit / 2)` for the largest. At
-    /// least 1 means within the limits.
+    /// `sin(angle / 2) / sin(limit / 2)` for the smallest angle and `cos(angle / 2) / cos(limit / 2)` for the largest.
+    /// At least 1 means within the limits.
     #[inline]
     pub fn grade(self, limits: &Limits) -> f64 {
         let slimness = limits.aspect * self.slimness;

@@ -37,8 +37,8 @@ pub fn examine(
     look(assembly, positions, (gap, workspace), name_of, &|| false)
 }
 
-/// As [`examine`], unless `stop` says so meanwhile; once it does, it has to go on doing so. It is asked at every pair of
-/// triangles and at every contour, but not while the smallest gap is looked for.
+/// As [`examine`], unless `stop` says so meanwhile; once it does, it has to go on doing so. It is asked at every pair
+/// of triangles and at every contour, but not while the smallest gap is looked for.
 pub fn examine_unless(
     assembly: &Assembly,
     positions: &[DVec3],

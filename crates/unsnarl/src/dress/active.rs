@@ -1,9 +1,10 @@
 //! Which layers act at a point, and what they ask there.
 //!
-//! A layer is seen at its nearest triangle that looks the same way as the point's own cloth: within a sleeve that lies beside the torso of
-//! another layer the torso does not count, and cloth between two limbs stays with its own. It acts fully where the foot lies within its
-//! border, and less and less past it (Buffet 2021, 2.4.1, with a fade in place of the step at the border), and near the reach.
-//! What is farther away may belong to another limb: it acts only where both lie over the same place of the bodies.
+//! A layer is seen at its nearest triangle that looks the same way as the point's own cloth: within a sleeve that lies
+//! beside the torso of another layer the torso does not count, and cloth between two limbs stays with its own. It acts
+//! fully where the foot lies within its border, and less and less past it (Buffet 2021, 2.4.1, with a fade in place of
+//! the step at the border), and near the reach. What is farther away may belong to another limb: it acts only where
+//! both lie over the same place of the bodies.
 //!
 //! Guarantees: shares are between 0 and 1, and continuous where the foot is.
 //! Departs: thickness counts with the same share, so that the fit is continuous.
@@ -51,7 +52,8 @@ impl Seen {
 
 /// Layers nearer than this are taken to be of the same limb without a look at bodies, metres.
 const NEAR: f64 = 0.015;
-/// Two points are of one limb where their feet on the bodies are nearer to each other than this share of their distance.
+/// Two points are of one limb where their feet on the bodies are nearer to each other than this share of their
+/// distance.
 const TOGETHER: f64 = 0.7;
 
 /// How a point sees a layer; `None` where it does not act.
@@ -75,7 +77,8 @@ pub fn see(stack: &Stack, layer: usize, point: DVec3, query: &SheetQuery, scope:
     Some(Seen { layer, value, gradient, share, triangle: sight.triangle, weights: sight.weights, depth: 0.0 })
 }
 
-/// Whether two points lie over the same place of the bodies: their feet there are nearer to each other than they are themselves.
+/// Whether two points lie over the same place of the bodies: their feet there are nearer to each other than they are
+/// themselves.
 fn are_of_one_limb(bodies: &Layer, [point, other]: [DVec3; 2], reach: f64) -> bool {
     let query = SheetQuery { reach: 2.0 * reach, facing: None, hint: None };
     let foot = |point: DVec3| bodies.sight(point, &query).map(|sight| bodies.foot(sight.triangle, sight.weights));
@@ -97,8 +100,8 @@ pub enum Glance {
     Something(Seen, [DVec3; 2]),
 }
 
-/// As [`see`], from what was seen last where neither the point nor the foot has moved farther than a share of the reach: then the value
-/// goes with the gradient.
+/// As [`see`], from what was seen last where neither the point nor the foot has moved farther than a share of the
+/// reach: then the value goes with the gradient.
 pub fn see_again(
     stack: &Stack,
     layer: usize,
@@ -137,7 +140,8 @@ fn falling(at: f64) -> f64 {
     1.0 - at * at * (3.0 - 2.0 * at)
 }
 
-/// Gives layers that act at a point their depths: half of both thicknesses from one to the next, each as far as it acts.
+/// Gives layers that act at a point their depths: half of both thicknesses from one to the next, each as far as it
+/// acts.
 pub fn find_depths(stack: &Stack, seen: &mut [Seen]) {
     let mut depth = 0.0;
     let mut last: Option<f64> = None;

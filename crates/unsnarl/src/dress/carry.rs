@@ -1,11 +1,12 @@
 //! Garments carried from one pose of the bodies to another.
 //!
-//! Every body vertex has a turn, the mean of how its triangles turn from one pose to the other, smoothed over its ring. A garment vertex
-//! takes the rigid motion of the body at its nearest point, and the motions are then blended over the garment, so that cloth that bridges two
-//! limbs is bent and not torn. (Buffet et al. 2018, 3 and 7, make their input by skinning)
+//! Every body vertex has a turn, the mean of how its triangles turn from one pose to the other, smoothed over its ring.
+//! A garment vertex takes the rigid motion of the body at its nearest point, and the motions are then blended over the
+//! garment, so that cloth that bridges two limbs is bent and not torn. (Buffet et al. 2018, 3 and 7, make their input
+//! by skinning)
 //!
-//! Guarantees: where a body moves rigidly, cloth moves with it, to rounding; garments farther than `reach` from bodies stay with what they
-//! hang on. The same bits on any number of threads.
+//! Guarantees: where a body moves rigidly, cloth moves with it, to rounding; garments farther than `reach` from bodies
+//! stay with what they hang on. The same bits on any number of threads.
 //! Does not: keep cloth from crossing anything; that is what is mended afterwards.
 
 use rayon::prelude::*;

@@ -1,7 +1,7 @@
 //! Edges take their length again, one by one, in the tangent plane of their layer (Buffet 2021, 2.4.3).
 //!
-//! Every edge asks its ends to lie at its rest length apart, symmetric about its middle, in the plane at right angles to the
-//! gradient there; a vertex goes where its edges ask it to on average.
+//! Every edge asks its ends to lie at its rest length apart, symmetric about its middle, in the plane at right angles
+//! to the gradient there; a vertex goes where its edges ask it to on average.
 //!
 //! Guarantees: the same bits on any number of threads; the middle of an edge alone in space stays.
 //! Does not: bound the strain of what is too small for what it goes around; [`super::project`] slides by default.

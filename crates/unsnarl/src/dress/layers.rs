@@ -1,7 +1,7 @@
 //! Layers: every connected component of every garment, from the inside out, over the bodies.
 //!
-//! Components of one file share its number and are ordered among themselves by the majority of the vertices that see the other
-//! one. (Buffet 2021, 2.1.1: the body is a layer of infinite weight)
+//! Components of one file share its number and are ordered among themselves by the majority of the vertices that see
+//! the other one. (Buffet 2021, 2.1.1: the body is a layer of infinite weight)
 //!
 //! Guarantees: the order depends on positions and numbers alone; a garment whose fronts look inward is named.
 //! Does not: order components that do not see each other; they keep the order of the file.
@@ -92,8 +92,8 @@ pub struct Stack {
     pub layer_of: Vec<u32>,
     /// The number of each vertex of cloth in its layer.
     pub place_in_layer: Vec<u32>,
-    /// Which way each vertex of cloth faced when the layers were made: its normal, smoothed over its surroundings, so that a hem that is turned in
-    /// faces as what it is sewn to.
+    /// Which way each vertex of cloth faced when the layers were made: its normal, smoothed over its surroundings, so
+    /// that a hem that is turned in faces as what it is sewn to.
     pub facings: Vec<DVec3>,
 }
 

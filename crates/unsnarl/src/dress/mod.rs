@@ -1,11 +1,11 @@
 //! `dress`: garments in layers on bodies, put in order a chosen distance apart, and the proof.
 //!
-//! Layers are fields of space; their order is an isotonic fit at every point ([`operator`]); garments are projected onto the
-//! fitted fields ([`project`]), settle against each other as triangles ([`settle`]), and what is left goes to [`crate::fix`] with the
-//! order as its layers. (Buffet 2021, chapter 2; Buffet, Rohmer and Cani 2018)
+//! Layers are fields of space; their order is an isotonic fit at every point ([`operator`]); garments are projected
+//! onto the fitted fields ([`project`]), settle against each other as triangles ([`settle`]), and what is left goes to
+//! [`crate::fix`] with the order as its layers. (Buffet 2021, chapter 2; Buffet, Rohmer and Cani 2018)
 //!
-//! Guarantees: the outcome is certified by the exact check of its positions; garments that are clean, in order and far enough apart come
-//! back unchanged; bodies stay; the same bits on any number of threads.
+//! Guarantees: the outcome is certified by the exact check of its positions; garments that are clean, in order and far
+//! enough apart come back unchanged; bodies stay; the same bits on any number of threads.
 //! Does not: promise that an untangled state exists; what is left is in the outcome.
 
 pub mod active;

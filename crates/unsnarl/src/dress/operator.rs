@@ -1,18 +1,19 @@
 //! The operator of layers as weighted isotonic regression.
 //!
-//! At a point every layer `j`, from the inside out, has a signed distance `f_j`, a weight `w_j` and the depth `tau_j` of its
-//! middle below the outermost one's, counted from the body. With `g_j = f_j + tau_j`, let `x` be the non-increasing sequence nearest to `g`:
+//! At a point every layer `j`, from the inside out, has a signed distance `f_j`, a weight `w_j` and the depth `tau_j`
+//! of its middle below the outermost one's, counted from the body. With `g_j = f_j + tau_j`, let `x` be the
+//! non-increasing sequence nearest to `g`:
 //!
 //! ```text
 //! least of sum w_j (x_j - g_j)^2   subject to   x_1 >= x_2 >= ... >= x_N
 //! ```
 //!
-//! Then `x_i - tau_i` is the deformed field of layer i: it has the zero set of the N-ary operator with thickness of Buffet 2021, 2.3
-//! (re-derived: its cells say where prefix sums of `w f` are largest), and the fields are in order at every point. Adjacent violators are
-//! pooled, which is linear in the number of layers.
+//! Then `x_i - tau_i` is the deformed field of layer i: it has the zero set of the N-ary operator with thickness of
+//! Buffet 2021, 2.3 (re-derived: its cells say where prefix sums of `w f` are largest), and the fields are in order at
+//! every point. Adjacent violators are pooled, which is linear in the number of layers.
 //!
-//! Guarantees: `x` is in order; it changes by at most what the largest of the `g` changes by; layers that are in order keep their values to
-//! the last bit.
+//! Guarantees: `x` is in order; it changes by at most what the largest of the `g` changes by; layers that are in order
+//! keep their values to the last bit.
 //! Departs: the value is in metres, not the distance in the space of all `f`; that one is [`super::operator_distance`].
 
 /// A layer as a point sees it.

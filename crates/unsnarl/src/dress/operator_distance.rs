@@ -1,10 +1,12 @@
 //! The published value of the N-ary operator: the distance to its zero set in the space of all fields.
 //!
-//! `Z_i` is a union of cells, one for every run of layers `[i - b, i + c]` in contact (Buffet 2021, 2.3.1). The nearest point of a cell is
-//! found exactly by three independent fits of `f_j / w_j` with weights `w_j^2`: the run is free and of one value, the layers before it have
-//! suffix sums that are not negative, the layers behind it prefix sums that are not positive; each of those is an isotonic fit with a bound.
+//! `Z_i` is a union of cells, one for every run of layers `[i - b, i + c]` in contact (Buffet 2021, 2.3.1). The nearest
+//! point of a cell is found exactly by three independent fits of `f_j / w_j` with weights `w_j^2`: the run is free and
+//! of one value, the layers before it have suffix sums that are not negative, the layers behind it prefix sums that are
+//! not positive; each of those is an isotonic fit with a bound.
 //!
-//! Guarantees: the exact distance, for any weights (the printed algorithms 2 and 3 are no projections from four layers on).
+//! Guarantees: the exact distance, for any weights (the printed algorithms 2 and 3 are no projections from four layers
+//! on).
 //! Does not: run fast; it looks at every cell. It is kept to compare with, and as an oracle.
 
 use super::operator::{Entry, block_of, fit};
@@ -49,7 +51,8 @@ fn cell_distance_squared(fields: &[f64], weights: &[f64], first: usize, end: usi
     before + behind + inside
 }
 
-/// The cost of bringing a run to a sum of zero with prefix sums that are not positive: a free multiplier plus a non-increasing fit.
+/// The cost of bringing a run to a sum of zero with prefix sums that are not positive: a free multiplier plus a
+/// non-increasing fit.
 fn run_cost(entries: &[Entry]) -> f64 {
     let mut blocks = Vec::new();
     fit(entries, &mut blocks);

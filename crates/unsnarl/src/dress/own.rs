@@ -1,6 +1,7 @@
 //! Garments that cross themselves are untangled alone, before they have to do with others.
 //!
-//! A sheet that crosses itself has no side there, and what is in its way later makes it harder to untangle. (Buffet 2021, 2.5.4, leaves them out)
+//! A sheet that crosses itself has no side there, and what is in its way later makes it harder to untangle. (Buffet
+//! 2021, 2.5.4, leaves them out)
 //!
 //! Guarantees: a component that does not cross itself stays as it is.
 //! Does not: promise that nothing of it is left; then the last step sees it again.

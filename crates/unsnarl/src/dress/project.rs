@@ -1,8 +1,8 @@
 //! Garments are projected onto their deformed fields.
 //!
-//! All fields are those of the garments as they came. In rounds: every vertex goes along the gradient to where the deformed field of its
-//! layer is zero, and cloth takes its shape again within strain bounds ([`crate::untangle::sliding`], or edge by edge as in Buffet 2021,
-//! 2.4.3).
+//! All fields are those of the garments as they came. In rounds: every vertex goes along the gradient to where the
+//! deformed field of its layer is zero, and cloth takes its shape again within strain bounds
+//! ([`crate::untangle::sliding`], or edge by edge as in Buffet 2021, 2.4.3).
 //!
 //! Guarantees: the same bits on any number of threads; vertices that nothing asks to move stay.
 //! Does not: leave triangles in order that are coarser than the gap; [`super::settle`] does that.
@@ -85,7 +85,8 @@ pub fn project(
     report
 }
 
-/// How far each vertex lies off the sheet that its own layer is where it faces: hems that are turned in, pockets. Metres.
+/// How far each vertex lies off the sheet that its own layer is where it faces: hems that are turned in, pockets.
+/// Metres.
 fn details(stack: &Stack, scope: Scope, positions: &[DVec3]) -> Vec<f64> {
     let detail = |vertex: usize| -> f64 {
         let Some(layer) = stack.layer_of(vertex) else { return 0.0 };

@@ -93,7 +93,8 @@ pub struct PairGap {
     pub least: f64,
     /// The first percentile, metres.
     pub p01: f64,
-    /// The mean over vertices in contact: nearer than one and a half of what is asked for; metres, or null without contact.
+    /// The mean over vertices in contact: nearer than one and a half of what is asked for; metres, or null without
+    /// contact.
     pub mean_in_contact: Option<f64>,
     /// The share of vertices that are nearer than 0.99 of what is asked for.
     pub share_below: f64,

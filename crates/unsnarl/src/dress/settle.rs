@@ -1,8 +1,9 @@
 //! Layers settle against each other as they are, triangles and all.
 //!
-//! After the projection layers are in order but for triangles that are coarser than the gap. In rounds: every vertex, and every point of a
-//! triangle that something has stood through, is kept on its side of all layers that act there, as far from each as their thicknesses say;
-//! the way is shared by weights; cloth slides meanwhile, so that strain is spread ([`crate::untangle::sliding`]).
+//! After the projection layers are in order but for triangles that are coarser than the gap. In rounds: every vertex,
+//! and every point of a triangle that something has stood through, is kept on its side of all layers that act there, as
+//! far from each as their thicknesses say; the way is shared by weights; cloth slides meanwhile, so that strain is
+//! spread ([`crate::untangle::sliding`]).
 //!
 //! Guarantees: bodies stay; the same bits on any number of threads.
 //! Does not: promise that nothing crosses in the end; the exact check says that.

@@ -9,9 +9,9 @@
 //! Does not: promise a clean result by itself: midpoints are rounded. Certify the numbers that are written with
 //! [`crate::analysis::verdict`].
 //! Departs: bodies are part of the detection, which the text does not say: smoothing shrinks cloth into what it lies
-//! on. [`refine_once`] keeps one coarse and one fine mesh at a time; [`refine`] shares all levels among frames. The test
-//! that skips detection where displacements are smaller than all gaps is left out: neighbours on a fine mesh are that
-//! near, and detection costs no more than finding the smallest gap.
+//! on. [`refine_once`] keeps one coarse and one fine mesh at a time; [`refine`] shares all levels among frames. The
+//! test that skips detection where displacements are smaller than all gaps is left out: neighbours on a fine mesh are
+//! that near, and detection costs no more than finding the smallest gap.
 
 use super::ladder::{Ladder, LadderError, Rung};
 use super::stop::stop_before_contact;

@@ -1,11 +1,11 @@
 //! Where stopped vertices of a refinement may slide: what is left of their ways, without what leads into contacts.
 //!
-//! Every pair that stopped something is a contact with the normal that it has now. Ways are changed by inelastic impulses
-//! between equal masses, pair after pair, until no contact closes by more than a part of its gap. (Bridson 2003, 2.8 and
-//! 3.2)
+//! Every pair that stopped something is a contact with the normal that it has now. Ways are changed by inelastic
+//! impulses between equal masses, pair after pair, until no contact closes by more than a part of its gap. (Bridson
+//! 2003, 2.8 and 3.2)
 //!
-//! Guarantees: only vertices of cloth that are not at their targets move, and each towards it. The same bits on any number
-//! of threads: contacts are gone through in the order of pairs.
+//! Guarantees: only vertices of cloth that are not at their targets move, and each towards it. The same bits on any
+//! number of threads: contacts are gone through in the order of pairs.
 //! Does not: promise that the ways are free; they go through the stop rule.
 
 use crate::geometry::ccd::{self, ElementPair, Motion};

@@ -3,8 +3,8 @@
 //!
 //! Every vertex has a share of its way, at first all of it. Pairs without a common vertex that would come nearer than
 //! the separation have the shares of their vertices lowered to a part of the time of contact, and what has changed is
-//! looked at again, until nothing collides. What was stopped then slides on along what stopped it ([`super::slide`]), by
-//! the same rule. (Bridson 2003, 3.2: "as if they had inelastically collided")
+//! looked at again, until nothing collides. What was stopped then slides on along what stopped it ([`super::slide`]),
+//! by the same rule. (Bridson 2003, 3.2: "as if they had inelastically collided")
 //!
 //! Guarantees: no pair that was apart at the start meets on the way; vertices of no such pair reach their target bit
 //! for bit. It ends: shares only fall, at most nine times each, and with all shares at 0 everything is at its start.

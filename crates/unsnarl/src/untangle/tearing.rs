@@ -1,12 +1,12 @@
 //! Mesh tearing: a fold that bites into itself from the boundary is let go and unfolds.
 //!
 //! The triangles under the trace from boundary to loop vertex are left out of contact, so that the two wings are free, and
-//! hinges around the loop vertex are stiffened, half as many rings as the tear is deep, so that the fold slides out. The
-//! strip is found anew every step. (Cha 2022, 5.3)
+//! hinges around the loop vertex are stiffened, half as many rings as the tear is deep, so that the fold slides out.
+//! The strip is found anew every step. (Cha 2022, 5.3)
 //!
-//! An elastic strip would hold the fold shut. With [`Tearing`] it yields: at rest its triangles have the shape that they
-//! just have, and its hinges do not bend back. What leaves the strip goes back to its own shape by `1 / gamma` a step. The longer a tear
-//! has not become less deep, the stiffer its rings are.
+//! An elastic strip would hold the fold shut. With [`Tearing`] it yields: at rest its triangles have the shape that
+//! they just have, and its hinges do not bend back. What leaves the strip goes back to its own shape by `1 / gamma` a
+//! step. The longer a tear has not become less deep, the stiffer its rings are.
 //!
 //! Guarantees: where nothing is torn and nothing yields, rest shapes and hinges are left alone.
 //! Does not: act on bodies' triangles, or remember anything in a simulation, whose strips stay elastic.
@@ -51,7 +51,7 @@ pub struct Tearing {
     least_depth: Option<usize>,
     /// Steps since then.
     steps_since: i32,
-    /// Triangles that have yielded, with the shapes that they have at rest for now.
+    /// Triangles that have yielded, with the rest shapes in force until they have gone back.
     yielded: BTreeMap<TriangleId, RestShape>,
 }
 
@@ -64,7 +64,8 @@ impl Tearing {
         tear
     }
 
-    /// The tears of this step, made in the state's rest shapes and hinges. `gamma` is what a step leaves of a difference.
+    /// The tears of this step, made in the state's rest shapes and hinges. `gamma` is what a step leaves of a
+    /// difference.
     pub fn apply(&mut self, model: &Model, tangle: &Tangle, gamma: f64, state: &mut State) -> Tear {
         let tear = tear_with(model, tangle, |depth| depth.div_ceil(2));
         let is_lower = tear.contours > 0 && self.least_depth.is_none_or(|least| tear.depth < least);

@@ -1,7 +1,7 @@
 //! `--serve`: a worker that stays, for schedulers that hand out samples as they go, such as Ray.
 //!
-//! Every line on standard input names samples by their places in the jobs, as in `3,4,5`. They are run like those of any
-//! other run; then a line such as `{"samples":3,"failed":1}` says so on standard output. The jobs are read once.
+//! Every line on standard input names samples by their places in the jobs, as in `3,4,5`. They are run like those of
+//! any other run; then a line such as `{"samples":3,"failed":1}` says so on standard output. The jobs are read once.
 //!
 //! Guarantees: the same commits as every run, so that samples may be handed out again to another worker.
 //! The end of the input, or Ctrl-C, ends the worker: a sample that is under way is given up and stays pending.

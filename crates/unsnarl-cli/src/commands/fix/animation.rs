@@ -1,7 +1,7 @@
 //! `unsnarl fix` on an animation: every frame clean and certified, with corrections that fade in and out.
 //!
-//! First frames are followed in blocks, in order within a block; blocks run side by side, each on one thread, and overlap.
-//! Then every frame gets what fades in from later ones, is checked, and is written.
+//! First frames are followed in blocks, in order within a block; blocks run side by side, each on one thread, and
+//! overlap. Then every frame gets what fades in from later ones, is checked, and is written.
 
 use super::Flags;
 use super::records::{Records, Resume};

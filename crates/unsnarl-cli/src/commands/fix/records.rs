@@ -1,5 +1,5 @@
-//! The working folder of an animation that is being repaired: one record for every frame of every block, so that a run that
-//! was killed goes on where it stopped. It lies beside the output and is removed at the end.
+//! The working folder of an animation that is being repaired: one record for every frame of every block, so that a run
+//! that was killed goes on where it stopped. It lies beside the output and is removed at the end.
 
 use crate::session::Failure;
 use std::collections::BTreeMap;

@@ -4,7 +4,8 @@
 //! length), and keeps a part of the last step. Boundary nodes follow the forces in tangential directions only and get
 //! a share of `-phi` along the normal of the mesh. (Bridson 2003, 5.5) [`super::polish`] ends the work.
 //!
-//! Guarantees: steps that would take an element beyond limits are halved at its nodes until none does; the same bits on any number of threads, since every node adds up its own elements in order.
+//! Guarantees: steps that would take an element beyond limits are halved at its nodes until none does; the same bits on
+//! any number of threads, since every node adds up its own elements in order.
 
 use super::polish::polish;
 use super::{CompressReport, Observer, Sweep, Workpiece, mean_normal};

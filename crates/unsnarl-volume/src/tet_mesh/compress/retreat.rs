@@ -3,8 +3,8 @@
 //! In gaps thinner than an element both sides may reach the surface and yet cross, since triangles are flat. The nodes
 //! of crossing triangles then move into the body, a step at a time, as far as their elements allow.
 //!
-//! Guarantees: pairs are found by exact predicates; no element falls below [`LOWEST`] that was not there already; what is
-//! left is counted. Does not: promise that nothing is left.
+//! Guarantees: pairs are found by exact predicates; no element falls below [`LOWEST`] that was not there already; what
+//! is left is counted. Does not: promise that nothing is left.
 
 use super::Workpiece;
 use super::mean_normal;

@@ -1,9 +1,9 @@
-//! What is written for a frame: its own correction, with what fades in from frames to come, and with the seam between two
-//! blocks of frames.
+//! What is written for a frame: its own correction, with what fades in from frames to come, and with the seam between
+//! two blocks of frames.
 //!
-//! A correction that is larger in a later frame begins early: a part of the difference, carried back, that falls from frame
-//! to frame. Where two blocks were followed apart, their corrections go over into each other within the frames that both
-//! have.
+//! A correction that is larger in a later frame begins early: a part of the difference, carried back, that falls from
+//! frame to frame. Where two blocks were followed apart, their corrections go over into each other within the frames
+//! that both have.
 //!
 //! Guarantees: the result is clean (and keeps the gap) as it will be stored, or it is what the follower certified.
 

@@ -3,8 +3,8 @@
 //! The axes of a vertex are its normal, the direction of its first edge along the surface, and their product. An offset
 //! keeps its coordinates in them from frame to frame, so it turns as the cloth turns.
 //!
-//! Guarantees: carrying there and back gives the offset again but for rounding; lengths are kept; a zero offset stays zero. Where a
-//! vertex has no axes (no triangles, no area) offsets keep their direction in the world.
+//! Guarantees: carrying there and back gives the offset again but for rounding; lengths are kept; a zero offset stays
+//! zero. Where a vertex has no axes (no triangles, no area) offsets keep their direction in the world.
 
 use crate::geometry::math::DMat3;
 use crate::geometry::{DVec3, Topology, VertexId};

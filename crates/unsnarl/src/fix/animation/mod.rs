@@ -1,15 +1,15 @@
 //! `fix` over an animation: frame after frame, with corrections that are carried along and fade in and out.
 //!
-//! [`Follower`] goes through frames in order. The correction of a frame (how far cloth is moved) starts from that of the
-//! frame before, carried along with the cloth in local axes ([`carry`]). A patch of it whose tangle is gone fades out over
-//! a few frames. [`Blend`] then lets corrections fade in before they are needed, and joins blocks of frames that were
-//! followed apart. Both are pure: frames in, corrections out.
+//! [`Follower`] goes through frames in order. The correction of a frame (how far cloth is moved) starts from that of
+//! the frame before, carried along with the cloth in local axes ([`carry`]). A patch of it whose tangle is gone fades
+//! out over a few frames. [`Blend`] then lets corrections fade in before they are needed, and joins blocks of frames
+//! that were followed apart. Both are pure: frames in, corrections out.
 //!
-//! Guarantees: every frame that is called clean was certified by the exact check of its numbers as they will be stored, and
-//! has the gap if one is asked for. Clean frames that nothing fades into, and vertices without a correction, come
+//! Guarantees: every frame that is called clean was certified by the exact check of its numbers as they will be stored,
+//! and has the gap if one is asked for. Clean frames that nothing fades into, and vertices without a correction, come
 //! back bit for bit. The same bits on any number of threads.
-//! Does not: promise that a frame can be untangled; `fix` does not either. Look for cloth that passes through cloth between
-//! two frames.
+//! Does not: promise that a frame can be untangled; `fix` does not either. Look for cloth that passes through cloth
+//! between two frames.
 
 pub mod blend;
 pub mod carry;
@@ -189,8 +189,8 @@ fn tangled_vertices(patient: &Patient, verdict: &Verdict) -> Vec<bool> {
     tangled
 }
 
-/// Patches of a correction, connected along edges, that no tangle needs any more lose a part of what they had; those that
-/// one needs keep what they have.
+/// Patches of a correction, connected along edges, that no tangle needs any more lose a part of what they had; those
+/// that one needs keep what they have.
 fn faded(topology: &Topology, mut traces: BTreeMap<u32, Trace>, tangled: &[bool], fade: u32) -> BTreeMap<u32, Trace> {
     let mut left: Vec<u32> = traces.keys().rev().copied().collect();
     let mut seen: BTreeMap<u32, ()> = BTreeMap::new();

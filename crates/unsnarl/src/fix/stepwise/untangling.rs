@@ -263,8 +263,8 @@ impl Untangling {
         self.advance_unless_red_grows(tangle, &Remedy { rules, guidance, ..Remedy::default() }, observe);
     }
 
-    /// Whether strips that are torn yield: where tearing is all there is, or nothing stronger keeps the pose. Else folds
-    /// that do not slide out soon are unfolded as wholes, which strains them less.
+    /// Whether strips that are torn yield: where tearing is all there is, or nothing stronger keeps the pose. Else
+    /// folds that do not slide out soon are unfolded as wholes, which strains them less.
     fn yields(&self) -> bool {
         self.folding.turns == 0 && (self.settings.method == FixMethod::Esef || self.settings.pose == Pose::Kept)
     }
@@ -284,8 +284,8 @@ impl Untangling {
         tear
     }
 
-    /// Cloth around a tear must be free to slide out: as far as it is deep, or, where tearing is all there is, three times
-    /// as far, and all of a piece where that does not help.
+    /// Cloth around a tear must be free to slide out: as far as it is deep, or, where tearing is all there is, three
+    /// times as far, and all of a piece where that does not help.
     fn free_wings(&mut self, tear: &Tear) {
         const PATIENCE: usize = 10;
         let loops = tear.folds.iter().map(|(vertex, _)| *vertex).filter(|vertex| vertex.index() < self.active.len());
