@@ -10,7 +10,7 @@ use std::sync::mpsc;
 use std::time::Instant;
 use unsnarl::analysis::{self, Examination, GapReport, SmallestGap, Workspace};
 use unsnarl::fix::report::FixReport;
-use unsnarl::fix::{Continue, FixSettings, GapWish, Progress, examine_gap, gap_fits, open_gap, untangle_unless};
+use unsnarl::fix::{Continue, GapWish, Progress, examine_gap, gap_fits, open_gap, untangle_unless};
 use unsnarl::model::RestAngles;
 use unsnarl::scene::garment::{Garment, GarmentDescription, GarmentInput};
 use unsnarl::scene::workpiece::{RestWish, Setup, StyleWish, Workpiece};
@@ -141,12 +141,9 @@ fn untangle(task: Task, stop: &Stop, line: &Line<News, Result<Done, String>>) ->
         fits.map_err(|error| format!("gap: {error}"))
     })?;
     let before = examine(&workpiece, &workpiece.positions(), start, workspace);
-    let settings = FixSettings {
-        method: task.method,
-        styles: workpiece.styles(&task.styles, &before).map_err(|error| error.to_string())?,
-        layers: workpiece.layers(&task.layers).map_err(|error| error.to_string())?,
-        ..workpiece.settings()
-    };
+    let mut settings = workpiece.settings().using(task.method);
+    settings.vertices.styles = workpiece.styles(&task.styles, &before).map_err(|error| error.to_string())?;
+    settings.vertices.layers = workpiece.layers(&task.layers).map_err(|error| error.to_string())?;
     let (limit, asked) = (task.max_seconds, stop.clone());
     let is_over = move || asked.is_set() || start.elapsed().as_secs_f64() > limit;
     let cloth_count = workpiece.cloth_count();

@@ -16,7 +16,7 @@ use std::time::Instant;
 use unsnarl::analysis::report::CheckReport;
 use unsnarl::analysis::{self, Examination, GapReport, SmallestGap, Workspace};
 use unsnarl::fix::report::FixReport;
-use unsnarl::fix::{self, Continue, FixSettings, MeasureName, Outcome, Patient, Progress};
+use unsnarl::fix::{self, Continue, FixSettings, LeftOut, Outcome, Patient, Progress};
 use unsnarl::model::RestAngles;
 use unsnarl::scene::workpiece::{RestWish, Setup, StyleWish, Workpiece, WorkpieceError};
 use unsnarl::untangle::Method;
@@ -49,7 +49,7 @@ pub struct Flags {
     method: Method,
     /// Leave a measure out, to see what it is for: `contour-minimisation`, `steps`, `previous-methods` or `laying-out`
     #[arg(long, value_name = "MEASURE")]
-    without: Vec<MeasureName>,
+    without: Vec<LeftOut>,
     /// What becomes of folds that bite into themselves: `unfold`, `fold-out`, `fold-in` or `crease`; WHERE=STYLE for a
     /// garment, a labelled panel or a contour of the report. By default creases and labels decide
     #[arg(long, value_name = "[WHERE=]STYLE")]
@@ -103,13 +103,10 @@ pub fn run(flags: &Flags, session: &Session) -> Result<ExitCode, Failure> {
     let workpiece = workpiece(flags, &inputs)?;
     plan.fits(inputs.assembly.topology(), &workpiece.state.positions)?;
     let wrong = |error: WorkpieceError| Failure::usage(format!("--{error}"));
-    let settings = FixSettings {
-        method: flags.method,
-        without: flags.without.clone(),
-        styles: workpiece.styles(&flags.style, &before).map_err(wrong)?,
-        layers: workpiece.layers(&flags.layers).map_err(wrong)?,
-        ..workpiece.settings()
-    };
+    let mut settings = workpiece.settings().using(flags.method);
+    settings.without = flags.without.clone();
+    settings.vertices.styles = workpiece.styles(&flags.style, &before).map_err(wrong)?;
+    settings.vertices.layers = workpiece.layers(&flags.layers).map_err(wrong)?;
     let outcome = untangle(flags, &inputs, workpiece.patient(), &settings, (start, session))?;
     let outcome = spaced((flags, &inputs), &workpiece, outcome, (&plan, &targets), start);
 

@@ -4,20 +4,15 @@
 //! Guarantees: positions are adopted in one place, and only if they are better by [`super::score`]; so the result is
 //! never worse than the input, whatever was tried, whenever it was stopped. Clean input comes back as it is.
 
-use super::look::Look;
-use super::measure::{Measure, MeasureName, Reason, TABLE};
-use super::report::pinched_places;
-use super::score::{Score, Standard};
-use super::stepwise::{pinched::Pinched, sizes};
+use super::look::{Look, Looker};
+use super::measure::{LeftOut, Measure, MeasureName, Reason, TABLE};
+use super::stepwise::sizes;
 use super::tools::{Account, Tools};
 use super::{Continue, FixSettings, Outcome, Patient, Progress, Stop};
 use crate::analysis::{self, Workspace};
 use crate::untangle::Method;
-use crate::untangle::overlap::ClosedComponents;
 use serde::Serialize;
 use std::cmp::Ordering;
-use unsnarl_geometry::intersection::IntersectingPair;
-use unsnarl_geometry::{DVec3, VertexId};
 
 /// One try of a measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -42,17 +37,17 @@ pub(super) fn untangle(
     observe: &mut dyn FnMut(&Progress) -> Continue,
 ) -> Outcome {
     sizes::fit_rest_shapes(&mut patient.model, &mut patient.state);
-    let watcher = Watcher::new(&patient);
-    let mut best = watcher.look(&patient, patient.state.positions.clone());
-    if best.verdict.is_clean() || settings.method == Method::Off {
-        return finish(&watcher, &patient, best, Account::default(), Vec::new());
+    let looker = Looker::new(&patient);
+    let mut best = looker.look(&patient, patient.state.positions.clone());
+    if best.verdict.is_clean() || settings.untangle.method == Method::Off {
+        return finish(&looker, &patient, best, Account::default(), Vec::new());
     }
     let mut tools = Tools {
         settings,
         stop,
         observe,
-        local_size: &watcher.local_size,
-        pinched: watcher.pinched.vertices(),
+        local_size: &looker.local_size,
+        pinched: looker.pinched.vertices(),
         account: Account::default(),
         is_stopped: false,
     };
@@ -63,14 +58,14 @@ pub(super) fn untangle(
         }
         let pairs_before = best.score.pairs;
         let candidate = measure.attempt(&patient, &best, &mut tools);
-        let found = candidate.map(|candidate| watcher.look(&patient, candidate.positions));
+        let found = candidate.map(|candidate| looker.look(&patient, candidate.positions));
         let pairs_after = found.as_ref().map(|found| found.score.pairs);
-        let better = found.filter(|found| watcher.standard.compare(&found.score, &best.score) == Ordering::Less);
+        let better = found.filter(|found| looker.standard.compare(&found.score, &best.score) == Ordering::Less);
         let kept = better.is_some();
         best = better.unwrap_or(best);
         ledger.push(Attempt { measure: measure.name(), reason, pairs_before, pairs_after, kept });
     }
-    finish(&watcher, &patient, best, tools.account, ledger)
+    finish(&looker, &patient, best, tools.account, ledger)
 }
 
 /// The first measure that applies, is within its budget, and has not been tried on this very state.
@@ -79,66 +74,17 @@ fn next_measure(best: &Look, ledger: &[Attempt], settings: &FixSettings) -> Opti
     let since = ledger.iter().rposition(|attempt| attempt.kept).unwrap_or(0);
     TABLE.into_iter().find_map(|measure| {
         let name = measure.name();
-        let is_allowed = settings.method == Method::Auto || name == MeasureName::Steps;
+        let is_allowed = settings.untangle.method == Method::Auto || name == MeasureName::Steps;
         let count = tried.iter().filter(|&&tried| tried == name).count();
         // What a measure gave itself is not a new state to it.
         let is_new = !tried[since..].contains(&name);
-        let is_open = is_allowed && !settings.without.contains(&name) && count < measure.budget() && is_new;
+        let is_open =
+            is_allowed && !settings.without.contains(&LeftOut::Measure(name)) && count < measure.budget() && is_new;
         is_open.then(|| measure.applies(best, &tried)).flatten().map(|reason| (measure, reason))
     })
 }
 
-/// What looks have in common.
-struct Watcher {
-    input: Vec<DVec3>,
-    standard: Standard,
-    pinched: Pinched,
-    local_size: Vec<f64>,
-    closed: ClosedComponents,
-}
-
-impl Watcher {
-    fn new(patient: &Patient) -> Self {
-        let Patient { model, state, assembly, body_positions } = patient;
-        let input = state.positions.clone();
-        let all = patient.all_positions(&input);
-        let lengths = sizes::rest_lengths(assembly, model, state, body_positions);
-        Self {
-            standard: Standard::new(model, &input),
-            pinched: Pinched::find(assembly, input.len(), &all),
-            local_size: sizes::local_sizes(assembly.topology(), &lengths),
-            closed: ClosedComponents::new(assembly.topology(), input.len(), &all),
-            input,
-        }
-    }
-
-    fn look(&self, patient: &Patient, positions: Vec<DVec3>) -> Look {
-        let is_finite = positions.iter().all(|place| place.is_finite());
-        // What is not a number meets nothing, and would be certified.
-        let positions = if is_finite { positions } else { self.input.clone() };
-        let all = patient.all_positions(&positions);
-        let verdict = analysis::verdict(&patient.assembly, &all, &mut Workspace::default());
-        let pairs = pinched_places(&patient.assembly, &all, &verdict, self.pinched.vertices()).1;
-        let score = Score::of(&patient.model, &positions, &self.input, pairs);
-        let topology = patient.assembly.topology();
-        let corners =
-            |pair: &IntersectingPair| [pair.first, pair.second].map(|triangle| topology.triangle(triangle)[0]);
-        let is_own = |[a, b]: [VertexId; 2]| topology.component(a) == topology.component(b);
-        let is_closed = |corners: [VertexId; 2]| corners.iter().any(|&corner| self.closed.has(topology, corner));
-        Look {
-            self_pairs: verdict.pairs.iter().filter(|pair| is_own(corners(pair))).count(),
-            closed_crosses: verdict.pairs.iter().any(|pair| is_closed(corners(pair))),
-            is_input: positions == self.input,
-            has_shape: self.standard.has_shape(),
-            is_strained: score.strain > self.standard.bearable(),
-            positions,
-            verdict,
-            score,
-        }
-    }
-}
-
-fn finish(watcher: &Watcher, patient: &Patient, best: Look, account: Account, attempts: Vec<Attempt>) -> Outcome {
+fn finish(looker: &Looker, patient: &Patient, best: Look, account: Account, attempts: Vec<Attempt>) -> Outcome {
     let all = patient.all_positions(&best.positions);
     let tangle = analysis::analyze(&patient.assembly, &all, &mut Workspace::default());
     Outcome {
@@ -150,7 +96,7 @@ fn finish(watcher: &Watcher, patient: &Patient, best: Look, account: Account, at
         red_history: account.red_history,
         assumptions: account.assumptions,
         pulls: account.pulls,
-        pinched: watcher.pinched.vertices().to_vec(),
+        pinched: looker.pinched.vertices().to_vec(),
         attempts,
     }
 }
@@ -159,9 +105,11 @@ fn finish(watcher: &Watcher, patient: &Patient, best: Look, account: Account, at
 mod tests {
     use super::*;
     use crate::analysis::Assembly;
+    use crate::fix::score::{Score, Standard};
     use crate::model::{Cloth, Model};
     use crate::samples::{self, Cut, Recipe};
     use std::sync::Arc;
+    use unsnarl_geometry::DVec3;
 
     fn patient(name: &str, recipe: &Recipe) -> Patient {
         let mesh = samples::find(name).unwrap().make(recipe).mesh;
@@ -171,8 +119,8 @@ mod tests {
     }
 
     fn score(patient: &Patient, positions: &[DVec3]) -> (Score, Standard) {
-        let watcher = Watcher::new(patient);
-        (watcher.look(patient, positions.to_vec()).score, watcher.standard)
+        let looker = Looker::new(patient);
+        (looker.look(patient, positions.to_vec()).score, looker.standard)
     }
 
     #[test]
@@ -184,8 +132,11 @@ mod tests {
             let (before, standard) = score(&patient, &patient.state.positions);
             for without in [vec![], vec![ContourMinimisation], vec![Steps], vec![ContourMinimisation, PreviousMethods]]
             {
-                let settings =
-                    FixSettings { without: without.clone(), largest_step_count: 3, ..FixSettings::default() };
+                let settings = FixSettings {
+                    without: without.iter().copied().map(LeftOut::Measure).collect(),
+                    largest_step_count: 3,
+                    ..FixSettings::default()
+                };
                 let outcome = untangle(patient.clone(), &settings, Arc::new(|| false), &mut |_| Continue::Yes);
                 let after = score(&patient, &outcome.positions).0;
                 let order = standard.compare(&after, &before);

@@ -25,10 +25,11 @@ mod tools;
 pub use crate::untangle::tally::{PullCount, PullCounts, SeamPlace};
 pub use crate::untangle::{FoldStyle, Method as FixMethod};
 pub use driver::Attempt;
-pub use measure::{MeasureName, Reason, UnknownMeasure};
+pub use measure::{LeftOut, MeasureName, Reason, UnknownMeasure};
 pub use score::Score;
-pub use settings::{FixSettings, Pose};
+pub use settings::{FixSettings, Pose, VertexSettings};
 pub use spacing::{Exempt, GapError, GapWish, examine_gap, gap_fits, open_gap};
+pub use stepwise::rungs::RungName;
 pub use stepwise::{Advance, Assumptions, Best, Untangling, Watch};
 
 use crate::analysis::{Assembly, Tangle, Verdict};
@@ -103,8 +104,6 @@ pub struct ResolverCounts {
     pub esef: usize,
     /// Contours torn, over all steps.
     pub tearing: usize,
-    /// Couples of BLI flipped step by step. There is no such resolver yet, so this is 0.
-    pub regional_flip: usize,
     /// Flaps that were unfolded and folded over again as wholes.
     pub refolded: usize,
     /// Creases flipped.
@@ -134,7 +133,6 @@ impl std::ops::AddAssign for ResolverCounts {
         self.contour_minimisation += other.contour_minimisation;
         self.esef += other.esef;
         self.tearing += other.tearing;
-        self.regional_flip += other.regional_flip;
         self.refolded += other.refolded;
         self.crease_flip += other.crease_flip;
         self.unfolding += other.unfolding;

@@ -1,4 +1,4 @@
-//! Home: where cloth was before untangling, for all of it that was in order there.
+//! Return targets: where cloth was before untangling, for all of it that was in order there.
 //!
 //! Edge shortening drags the surroundings of a tangle along, and elasticity alone does not bring cloth back to a
 //! place. Once everything is clean, vertices that were not part of the tangle and whose triangles had about their
@@ -16,92 +16,92 @@ use unsnarl_geometry::{DVec3, TriangleId, VertexId};
 const IN_ORDER: [f64; 2] = [0.8, 1.25];
 
 /// Where each vertex of cloth belongs; `None` for those that cross, are red, or belong to strained cloth.
-pub(super) fn homes(model: &Model, assembly: &Assembly, tangle: &Tangle, positions: &[DVec3]) -> Vec<Option<DVec3>> {
-    let mut homes: Vec<Option<DVec3>> = positions.iter().copied().map(Some).collect();
+pub(super) fn targets(model: &Model, assembly: &Assembly, tangle: &Tangle, positions: &[DVec3]) -> Vec<Option<DVec3>> {
+    let mut targets: Vec<Option<DVec3>> = positions.iter().copied().map(Some).collect();
     let topology = &model.topology;
     for (triangle, corners) in topology.triangles().iter().enumerate() {
         let places = corners.map(|corner| positions[corner.index()]);
         let stretches = principal_stretches(&model.rest_shapes[triangle], places);
         let is_in_order = |[largest, least]: [f64; 2]| least > IN_ORDER[0] && largest < IN_ORDER[1];
         if !stretches.is_some_and(is_in_order) {
-            corners.iter().for_each(|corner| homes[corner.index()] = None);
+            corners.iter().for_each(|corner| targets[corner.index()] = None);
         }
     }
     let red =
         tangle.colours.red_triangles.iter().flat_map(|&triangle: &TriangleId| assembly.topology().triangle(triangle));
     for vertex in red.chain(tangle.colours.red_vertices.iter().copied()) {
-        if let Some(home) = homes.get_mut(VertexId::index(vertex)) {
-            *home = None;
+        if let Some(target) = targets.get_mut(VertexId::index(vertex)) {
+            *target = None;
         }
     }
-    homes
+    targets
 }
 
-/// Springs to the homes, of this stiffness per mass, N/(m kg); none pulls as if it were longer than its vertex's
+/// Springs to the targets, of this stiffness per mass, N/(m kg); none pulls as if it were longer than its vertex's
 /// `reach`, metres.
-pub(super) fn guidance(
-    homes: &[Option<DVec3>],
+pub(super) fn springs(
+    targets: &[Option<DVec3>],
     masses: &[f64],
     (positions, reach): (&[DVec3], &[f64]),
     stiffness: f64,
 ) -> Guidance {
     const NEGLIGIBLE: f64 = 1.0;
-    if homes.is_empty() || stiffness < NEGLIGIBLE {
+    if targets.is_empty() || stiffness < NEGLIGIBLE {
         return Guidance::default();
     }
-    let of_vertex = |(home, mass): (&Option<DVec3>, &f64)| home.map_or(0.0, |_| stiffness * mass);
-    let stiffnesses: Vec<f64> = homes.iter().zip(masses).map(of_vertex).collect();
-    let force = |(vertex, home): (usize, &Option<DVec3>)| {
-        let way = home.map_or(DVec3::ZERO, |home| home - positions[vertex]);
+    let of_vertex = |(target, mass): (&Option<DVec3>, &f64)| target.map_or(0.0, |_| stiffness * mass);
+    let stiffnesses: Vec<f64> = targets.iter().zip(masses).map(of_vertex).collect();
+    let force = |(vertex, target): (usize, &Option<DVec3>)| {
+        let way = target.map_or(DVec3::ZERO, |target| target - positions[vertex]);
         stiffnesses[vertex] * way.clamp_length_max(reach[vertex])
     };
-    let forces = homes.iter().enumerate().map(force).collect();
+    let forces = targets.iter().enumerate().map(force).collect();
     Guidance { forces, stiffness: stiffnesses, ..Guidance::default() }
 }
 
-/// Parted cloth on its way home.
+/// Parted cloth on its way back.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct WayHome {
+pub(super) struct ReturnProgress {
     /// How far it still was when last looked at, summed over its vertices, metres.
     distance: f64,
     /// It is bent at most this much more than at rest, metre-radians: see [`bending`].
     most_bending: f64,
 }
 
-/// What the way home is judged by.
-pub(super) struct Journey<'a> {
+/// What the way back is judged by.
+pub(super) struct Return<'a> {
     pub model: &'a Model,
-    pub homes: &'a [Option<DVec3>],
+    pub targets: &'a [Option<DVec3>],
     pub rest_angles: &'a [f64],
     pub positions: &'a [DVec3],
     /// The longest move of each vertex in a step, metres.
     pub longest_moves: &'a [f64],
 }
 
-impl Journey<'_> {
+impl Return<'_> {
     /// Cloth sets out.
-    pub fn begin(&self) -> WayHome {
+    pub fn begin(&self) -> ReturnProgress {
         const MOST_BENDING: f64 = 3.0;
         let mut areas = vec![0.0; self.model.topology.component_count()];
         for (corners, shape) in self.model.topology.triangles().iter().zip(&self.model.rest_shapes) {
             areas[self.model.topology.component(corners[0])] += shape.area();
         }
         let across: f64 = areas.iter().map(|area| area.sqrt()).sum();
-        WayHome { distance: f64::INFINITY, most_bending: self.bending() + MOST_BENDING * across }
+        ReturnProgress { distance: f64::INFINITY, most_bending: self.bending() + MOST_BENDING * across }
     }
 
     /// Whether cloth is to go on: it came nearer at a tenth of its free pace at least, and is not crumpled.
-    pub fn go_on(&self, way: WayHome) -> Option<WayHome> {
+    pub fn go_on(&self, way: ReturnProgress) -> Option<ReturnProgress> {
         const LEAST_PACE: f64 = 0.1;
-        let far = self.homes.iter().zip(self.positions).zip(self.longest_moves);
-        let ways = far.filter_map(|((home, place), longest)| Some((home.as_ref()?.distance(*place), *longest)));
+        let far = self.targets.iter().zip(self.positions).zip(self.longest_moves);
+        let ways = far.filter_map(|((target, place), longest)| Some((target.as_ref()?.distance(*place), *longest)));
         let (mut distance, mut pace) = (0.0, 0.0);
         for (way, longest) in ways {
             distance += way;
             pace += way.min(longest);
         }
         let is_nearer = way.distance - distance > LEAST_PACE * pace;
-        (is_nearer && self.bending() <= way.most_bending).then_some(WayHome { distance, ..way })
+        (is_nearer && self.bending() <= way.most_bending).then_some(ReturnProgress { distance, ..way })
     }
 
     /// How much cloth is bent from its rest angles, each edge by its length: a fold across a sheet counts the same

@@ -4,7 +4,10 @@
 //! toward the middle of its own triangle. Where that is no help, as in coplanar cloth, the symbolic perturbation
 //! decides.
 
-use crate::analysis::Verdict;
+use super::{Rung, RungName};
+use crate::analysis::{self, Tangle, Verdict};
+use crate::fix::stepwise::Untangling;
+use crate::fix::stepwise::watch::Advance;
 use unsnarl_geometry::ccd::ElementPair;
 use unsnarl_geometry::distance::{edge_edge, point_triangle};
 use unsnarl_geometry::predicates::{IndexedPoint, Side, side_of_plane};
@@ -12,9 +15,54 @@ use unsnarl_geometry::{DVec3, EdgeId, Stencil, Topology, TriangleId, VertexId};
 
 /// Distances below this share of an edge count as touching.
 const TOUCHING: f64 = 1e-9;
+/// Rounds at most.
+const MOST_ROUNDS: usize = 20;
+
+/// The rung.
+pub struct Touching;
+
+impl Rung for Touching {
+    fn name(&self) -> RungName {
+        RungName::Touching
+    }
+
+    fn applies(&self, run: &Untangling, _: &Tangle) -> bool {
+        run.ledger.touching_rounds < MOST_ROUNDS
+    }
+
+    fn act(&self, run: &mut Untangling, _: &Tangle) -> Option<Advance> {
+        run.separate_touching().then_some(Advance::LookAgain)
+    }
+}
+
+impl Untangling {
+    /// Moves apart what touches without crossing; `false` if nothing does, or if it has been tried often enough.
+    pub fn separate_touching(&mut self) -> bool {
+        if self.ledger.touching_rounds == MOST_ROUNDS || !self.has_rung(RungName::Touching) {
+            return false;
+        }
+        let positions = self.all_positions();
+        let verdict = analysis::verdict(&self.setup.assembly, &positions, &mut self.memory.analysis);
+        let topology = self.setup.assembly.topology();
+        let verdict = self.setup.pinched.leave_out_pairs(topology, verdict);
+        if verdict.touching_count() == 0 {
+            return false;
+        }
+        self.ledger.touching_rounds += 1;
+        self.ledger.resolvers.separate_touching += 1;
+        let mut cloth = self.state.positions.clone();
+        for (vertex, step) in pushes(topology, &positions, &verdict, self.settings.separation) {
+            if let Some(position) = cloth.get_mut(vertex.index()) {
+                *position += step;
+            }
+        }
+        self.adopt(&cloth);
+        true
+    }
+}
 
 /// For every vertex that touches something, where to move it, metres. Each side moves by half of `separation`.
-pub fn pushes(topology: &Topology, positions: &[DVec3], verdict: &Verdict, separation: f64) -> Vec<(VertexId, DVec3)> {
+fn pushes(topology: &Topology, positions: &[DVec3], verdict: &Verdict, separation: f64) -> Vec<(VertexId, DVec3)> {
     let mut moves: Vec<(VertexId, DVec3)> = Vec::new();
     for pair in &verdict.pairs {
         for (element_pair, owner) in element_pairs(topology, pair.first, pair.second) {
@@ -98,5 +146,38 @@ fn sign_along(normal: DVec3, apart: DVec3, size: f64, symbolic: impl Fn() -> Sid
         -1.0
     } else {
         1.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::of_cloth;
+    use super::*;
+    use crate::fix::FixSettings;
+    use unsnarl_geometry::TriMesh;
+
+    /// Two triangles, the upper with a corner at some height over the middle of the lower.
+    fn over(height: f64) -> TriMesh {
+        let lower = [DVec3::ZERO, DVec3::new(1.0, 0.0, 0.0), DVec3::new(0.0, 1.0, 0.0)];
+        let upper = [DVec3::new(0.25, 0.25, height), DVec3::new(0.3, 0.2, 1.0), DVec3::new(0.2, 0.3, 1.0)];
+        TriMesh { positions: [lower, upper].concat(), triangles: vec![[0, 1, 2], [3, 4, 5]] }
+    }
+
+    #[test]
+    fn a_corner_that_touches_is_lifted() {
+        let (mut run, tangle) = of_cloth(over(0.0), FixSettings::default());
+        assert!(Touching.applies(&run, &tangle));
+        assert_eq!(Touching.act(&mut run, &tangle), Some(Advance::LookAgain));
+        let verdict = analysis::verdict(&run.setup.assembly, &run.all_positions(), &mut run.memory.analysis);
+        assert!(verdict.is_clean());
+        assert!(run.state.positions[3].z > 0.0 && run.state.positions[3].z < 2.0 * run.settings.separation);
+    }
+
+    #[test]
+    fn what_does_not_touch_stays_and_rounds_are_limited() {
+        let (mut run, tangle) = of_cloth(over(0.1), FixSettings::default());
+        assert_eq!(Touching.act(&mut run, &tangle), None);
+        run.ledger.touching_rounds = MOST_ROUNDS;
+        assert!(!Touching.applies(&run, &tangle));
     }
 }

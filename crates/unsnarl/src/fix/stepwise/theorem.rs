@@ -44,14 +44,14 @@ impl std::ops::AddAssign for Assumptions {
 
 /// Keeps the count from step to step.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Account {
+pub(super) struct Theorem {
     pub counts: Assumptions,
     /// How many vertices were red at the start of the last step, if it had no BLI and nothing but the step has moved
     /// cloth since.
     last_red: Option<usize>,
 }
 
-impl Account {
+impl Theorem {
     /// A step begins.
     pub fn begin(&mut self, tangle: &Tangle) {
         let red = tangle.colours.red_vertices.len();
