@@ -61,12 +61,6 @@ pub enum LeftOut {
     Rung(RungName),
 }
 
-impl From<RungName> for LeftOut {
-    fn from(rung: RungName) -> Self {
-        Self::Rung(rung)
-    }
-}
-
 /// Neither a measure nor a rung has this name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(

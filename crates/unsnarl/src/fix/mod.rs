@@ -118,7 +118,7 @@ pub struct ResolverCounts {
     pub layering: usize,
     /// Times that pieces were moved apart as wholes, to come back with contact on.
     pub parting: usize,
-    /// Pieces that were laid flat as they are at rest, or made anew, to come back with contact on.
+    /// Pieces that were laid flat as they are at rest, or rebuilt, to come back with contact on.
     pub laying_out: usize,
     /// Retreats: cloth smoothed until clean, to grow back with contact on.
     pub retreat: usize,

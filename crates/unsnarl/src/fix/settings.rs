@@ -9,7 +9,7 @@ use unsnarl_geometry::{DVec3, VertexId};
 /// What becomes of the pose of pieces of which nothing else can be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pose {
-    /// They are laid flat or made anew.
+    /// They are laid flat or rebuilt.
     MayBeLost,
     /// They keep it, tangled or strained.
     Kept,
@@ -42,7 +42,7 @@ pub struct FixSettings {
     pub largest_step_count: usize,
     /// What is known of the vertices of cloth.
     pub vertices: VertexSettings,
-    /// Whether pieces may be laid flat or made anew where nothing else helps.
+    /// Whether pieces may be laid flat or rebuilt where nothing else helps.
     pub pose: Pose,
     /// Measures and rungs that are not taken, to see what they are for.
     pub without: Vec<LeftOut>,

@@ -152,25 +152,37 @@ fn grouped(mut held: Vec<(VertexId, TriangleId)>) -> Vec<Pinch> {
     held.chunk_by(|a, b| a.0 == b.0).map(|group| Pinch { vertex: group[0].0, triangles: triangles(group) }).collect()
 }
 
-/// A tangle without the contours of cloth with cloth that run through pinched vertices or cut them off: bodies keep making them
-/// anew, so nothing can undo them before the bodies let go. Contours with bodies stay: what is in a body goes out vertex by vertex.
-pub fn without_pinched<'a>(assembly: &Assembly, tangle: &'a Tangle, pinched: &[VertexId]) -> Cow<'a, Tangle> {
+/// Which contours of pinched cloth nobody treats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Excused {
+    /// Those with cloth: bodies carry it through itself, and let go of it again.
+    WithCloth,
+    /// Those with bodies, in which it is caught.
+    WithBodies,
+}
+
+/// A tangle without the contours that pinched cloth is excused from: those in which it crosses, and those that cut it off.
+pub fn without_pinched<'a>(
+    assembly: &Assembly,
+    tangle: &'a Tangle,
+    is_pinched: impl Fn(VertexId) -> bool,
+    excused: Excused,
+) -> Cow<'a, Tangle> {
     let topology = assembly.topology();
-    let is_pinched = |vertex: &VertexId| pinched.binary_search(vertex).is_ok();
-    let is_of_body =
-        |triangle: TriangleId| assembly.parts()[assembly.part_of_triangle(triangle)].kind == PartKind::Body;
-    let is_free = |tangled: &TangledContour| {
-        if tangled.contour.segments[0].into_iter().any(is_of_body) {
+    let is_of_body = |triangle: TriangleId| !assembly.is_cloth(topology.triangle(triangle)[0]);
+    let is_treated = |tangled: &TangledContour| {
+        let is_with_body = tangled.contour.segments[0].into_iter().any(is_of_body);
+        if is_with_body != (excused == Excused::WithBodies) {
             return true;
         }
         let crossing = tangled.contour.segments.iter().flatten().flat_map(|&triangle| topology.triangle(triangle));
         let cut_off = tangled.regions.cuts.iter().flat_map(|cut| cut.smaller_by_count.iter().copied());
-        !crossing.chain(cut_off).any(|vertex| is_pinched(&vertex))
+        !crossing.chain(cut_off).any(&is_pinched)
     };
-    if pinched.is_empty() || tangle.contours.iter().all(is_free) {
+    if tangle.contours.iter().all(is_treated) {
         return Cow::Borrowed(tangle);
     }
-    let contours: Vec<TangledContour> = tangle.contours.iter().filter(|&contour| is_free(contour)).cloned().collect();
+    let contours: Vec<TangledContour> = tangle.contours.iter().filter(|&it| is_treated(it)).cloned().collect();
     let colours = colour(topology, &contours);
     Cow::Owned(Tangle { contours, colours })
 }

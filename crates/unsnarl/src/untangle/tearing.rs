@@ -14,7 +14,6 @@
 use crate::analysis::{ContourEnd, ContourKind, Tangle};
 use crate::model::Model;
 use crate::rest_shape::RestShape;
-use crate::state::State;
 use std::collections::BTreeMap;
 use unsnarl_geometry::math::{DMat2, DVec2, DVec3};
 use unsnarl_geometry::{TriangleId, VertexId};
@@ -41,9 +40,6 @@ const STIFFENING: f64 = 300.0;
 /// and at most.
 const MOST_STIFFENING: f64 = 1e5;
 
-/// The same around a strip that stays elastic.
-const ELASTIC_STIFFENING: f64 = 30.0;
-
 /// Tearing under way.
 #[derive(Clone, Debug, Default)]
 pub struct Tearing {
@@ -57,16 +53,27 @@ pub struct Tearing {
 
 impl Tearing {
     /// The tears of this step with strips that stay elastic.
-    pub fn apply_elastic(&mut self, model: &Model, tangle: &Tangle, state: &mut State) -> Tear {
+    pub fn apply_elastic(
+        &mut self,
+        model: &Model,
+        tangle: &Tangle,
+        stiffening: f64,
+        hinge_stiffness: &mut [f64],
+    ) -> Tear {
         self.yielded.clear();
         let tear = tear(model, tangle);
-        tear.stiffened_hinges.iter().for_each(|&hinge| state.hinge_stiffness[hinge] = ELASTIC_STIFFENING);
+        tear.stiffened_hinges.iter().for_each(|&hinge| hinge_stiffness[hinge] = stiffening);
         tear
     }
 
-    /// The tears of this step, made in the state's rest shapes and hinges. `gamma` is what a step leaves of a
-    /// difference.
-    pub fn apply(&mut self, model: &Model, tangle: &Tangle, gamma: f64, state: &mut State) -> Tear {
+    /// The tears of this step, made in rest shapes and hinges. `gamma` is what a step leaves of a difference.
+    pub fn apply(
+        &mut self,
+        model: &Model,
+        (tangle, positions): (&Tangle, &[DVec3]),
+        gamma: f64,
+        (rest_shapes, hinge_stiffness): (&mut [RestShape], &mut [f64]),
+    ) -> Tear {
         let tear = tear_with(model, tangle, |depth| depth.div_ceil(2));
         let is_lower = tear.contours > 0 && self.least_depth.is_none_or(|least| tear.depth < least);
         (self.least_depth, self.steps_since) = match (tear.contours, is_lower) {
@@ -75,21 +82,21 @@ impl Tearing {
             (_, false) => (self.least_depth, self.steps_since + 1),
         };
         let stiffening = (STIFFENING * gamma.powi(-self.steps_since)).min(MOST_STIFFENING);
-        tear.stiffened_hinges.iter().for_each(|&hinge| state.hinge_stiffness[hinge] = stiffening);
+        tear.stiffened_hinges.iter().for_each(|&hinge| hinge_stiffness[hinge] = stiffening);
         let is_torn = |triangle: &TriangleId| tear.omitted.binary_search(triangle).is_ok();
         self.yielded
             .retain(|triangle, shape| is_torn(triangle) || go_back(shape, &model.rest_shapes[triangle.index()], gamma));
         for &triangle in &tear.omitted {
-            let corners = model.topology.triangle(triangle).map(|corner| state.positions[corner.index()]);
+            let corners = model.topology.triangle(triangle).map(|corner| positions[corner.index()]);
             if let Some(shape) = as_it_is(&model.rest_shapes[triangle.index()], corners) {
                 self.yielded.insert(triangle, shape);
             }
             for edge in model.topology.triangle_edges(triangle) {
-                model.hinge_at(edge).into_iter().for_each(|hinge| state.hinge_stiffness[hinge] = 0.0);
+                model.hinge_at(edge).into_iter().for_each(|hinge| hinge_stiffness[hinge] = 0.0);
             }
         }
         for (triangle, shape) in &self.yielded {
-            state.rest_shapes[triangle.index()] = *shape;
+            rest_shapes[triangle.index()] = *shape;
         }
         tear
     }
@@ -192,6 +199,7 @@ mod tests {
     use crate::model::Cloth;
     use crate::rest_shape::principal_stretches;
     use crate::samples::{self, Cut, Recipe};
+    use crate::state::State;
 
     const OWN: RestShape = RestShape { sides: [DVec2::new(0.02, 0.001), DVec2::new(-0.003, 0.015)] };
 
@@ -218,6 +226,11 @@ mod tests {
         assert!(shape.sides[0].distance(OWN.sides[0]) < 0.01 * OWN.sides[0].length());
     }
 
+    fn apply(tearing: &mut Tearing, model: &Model, tangle: &Tangle, state: &mut State) -> Tear {
+        let rest = (state.rest_shapes.as_mut_slice(), state.hinge_stiffness.as_mut_slice());
+        tearing.apply(model, (tangle, &state.positions), 0.8, rest)
+    }
+
     #[test]
     fn a_tear_lets_its_strip_go_and_stiffens_more_the_longer_it_stalls() {
         let recipe = Recipe { resolution: 16, cut: Cut::Irregular, seed: 1 };
@@ -227,7 +240,7 @@ mod tests {
         let tangle = analyze(&assembly, &state.positions, &mut Workspace::default());
         let mut tearing = Tearing::default();
         let mut first = state.clone();
-        let tear = tearing.apply(&model, &tangle, 0.8, &mut first);
+        let tear = apply(&mut tearing, &model, &tangle, &mut first);
         let stiffest = |state: &State| state.hinge_stiffness.iter().copied().fold(0.0, f64::max);
         assert!(tear.contours > 0 && !tearing.is_over());
         assert_eq!(stiffest(&first), STIFFENING);
@@ -237,10 +250,10 @@ mod tests {
             }
         }
         let mut later = state.clone();
-        tearing.apply(&model, &tangle, 0.8, &mut later);
+        apply(&mut tearing, &model, &tangle, &mut later);
         assert!((stiffest(&later) - STIFFENING / 0.8).abs() < 1e-9);
         let (mut clean, steps) = (state.clone(), 60);
-        (0..steps).for_each(|_| drop(tearing.apply(&model, &Tangle::default(), 0.8, &mut clean)));
+        (0..steps).for_each(|_| drop(apply(&mut tearing, &model, &Tangle::default(), &mut clean)));
         assert!(tearing.is_over());
     }
 }

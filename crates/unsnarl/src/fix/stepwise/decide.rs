@@ -45,8 +45,8 @@ impl Untangling {
         let advance = self.decide(&tangle);
         if advance == Advance::LookAgain {
             self.shortening.theorem.interrupt();
-            if self.shortening.pulls.is_empty() {
-                self.shortening.tally.forget_open();
+            if self.shortening.memory.pulls.is_empty() {
+                self.shortening.memory.tally.forget_open();
             }
         }
         advance

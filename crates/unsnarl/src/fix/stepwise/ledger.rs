@@ -1,6 +1,8 @@
 //! The ledger of a run: what was done, what was tried, and what came of it. Every rung asks it before it acts again.
 
+use super::rungs::RungName;
 use super::{ResolverCounts, Untangling};
+use crate::fix::LeftOut;
 
 /// What was done so far.
 #[derive(Default)]
@@ -69,7 +71,7 @@ pub(super) enum LayOut {
 
 impl Untangling {
     /// Whether a rung may act: nobody has left it out.
-    pub(super) fn has_rung(&self, name: super::rungs::RungName) -> bool {
-        !self.settings.without.iter().any(|left_out| *left_out == name.into())
+    pub(super) fn has_rung(&self, name: RungName) -> bool {
+        !self.settings.without.contains(&LeftOut::Rung(name))
     }
 }

@@ -19,7 +19,6 @@ mod decide;
 mod ledger;
 mod motion;
 pub(super) mod pinched;
-mod previous_methods;
 mod reference;
 mod relaxation;
 mod return_targets;

@@ -6,7 +6,7 @@ use super::window::{Whole, Window};
 use super::{FixStage, Observe, Untangling};
 use crate::analysis::{self, Tangle};
 use crate::contact::{self, ContactInput, ContactMesh, ContactSettings, LastResort, PairRules};
-use crate::dynamics::support::Support;
+use crate::dynamics::support::{self, Support};
 use crate::dynamics::{self, Guidance, Hold, Start};
 use crate::model::Model;
 use crate::scene::environment::Environment;
@@ -16,12 +16,6 @@ use crate::untangle::sliding::Sliding;
 use crate::untangle::strain_bounds::StrainBounds;
 use crate::untangle::{ColourRules, LoopGuard, Remedy};
 use unsnarl_geometry::{DVec3, VertexId};
-
-/// Rounds in which supports are found and those that pull are dropped.
-const SUPPORT_ROUNDS: usize = 3;
-/// A support is needed if its point would end below its plane, or above it by less than this, metres: else it would
-/// pull.
-const PULLED: f64 = 1e-9;
 
 /// Contact, and the part of the mesh that it looks at.
 pub(super) struct ContactStage {
@@ -189,8 +183,8 @@ impl Untangling {
         let near = self.planes_of_bodies();
         let start = start(&self.model, &self.state, self.step_length());
         let mut proposed = dynamics::propose(&start, &guidance, &dynamics_settings(), &mut self.memory.dynamics);
-        for _ in 0..SUPPORT_ROUNDS {
-            let needed = |plane: &&Support| plane.depth(&proposed.positions) > -PULLED;
+        for _ in 0..support::ROUNDS {
+            let needed = |plane: &&Support| plane.pushes(&proposed.positions);
             let supports: Vec<Support> = near.iter().filter(needed).copied().collect();
             if supports == guidance.supports {
                 break;

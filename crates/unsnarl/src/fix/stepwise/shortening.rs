@@ -6,11 +6,9 @@ use crate::analysis::Tangle;
 use crate::fix::Pose;
 use crate::fix::rings::rings_around;
 use crate::fix::stepwise::rungs::RungName;
-use crate::untangle::esef::{self, EsefSettings, Pull};
 use crate::untangle::fold::{self, style_at};
-use crate::untangle::tally::Tally;
-use crate::untangle::tearing::{Tear, Tearing};
-use crate::untangle::{ColourRules, FoldStyle, Remedy};
+use crate::untangle::tearing::Tear;
+use crate::untangle::{FoldStyle, InBodies, Remedy, Situation, StepContext, StepMemory, StepPlan, Tears, plan_step};
 use unsnarl_geometry::VertexId;
 
 /// Steps in which a tear has not become less deep before all of its piece may move, where tearing is all there is.
@@ -19,25 +17,14 @@ const PATIENCE: usize = 10;
 /// What edge shortening remembers from step to step.
 #[derive(Default)]
 pub(super) struct Shortening {
-    /// Pulls under way.
-    pub pulls: Vec<Pull>,
-    /// How many there were, and where.
-    pub tally: Tally,
+    /// Pulls and tears.
+    pub memory: StepMemory,
     /// In how many steps the convergence theorem spoke.
     pub theorem: Theorem,
-    /// Strips that are torn.
-    pub tearing: Tearing,
     /// Hinges of folds that are flat while they are torn, with their rest angles.
     torn_angles: Vec<(usize, f64)>,
     /// Red vertices at the start of each step.
     pub red_history: Vec<usize>,
-}
-
-impl Shortening {
-    /// Whether every rest shape is its own.
-    pub fn is_over(&self) -> bool {
-        self.pulls.is_empty() && self.tearing.is_over()
-    }
 }
 
 impl Untangling {
@@ -56,42 +43,67 @@ impl Untangling {
         self.shortening.theorem.begin(tangle);
         self.activate_around(tangle);
         self.ledger.steps += 1;
-        if self.settings.untangle.method.is_classic() {
-            return self.classic_step(tangle, observe);
-        }
-        let rules = self.shorten(tangle);
+        let mut remedy = self.plan(tangle);
         observe(FixStage::Untangle, &self.state.positions);
+        if self.settings.untangle.method.is_classic() {
+            return self.advance(&remedy, observe);
+        }
         if self.is_sliding(tangle) {
-            return self.slide(&rules, self.relaxation.sliding_share(), observe);
+            return self.slide(&remedy.rules, self.relaxation.sliding_share(), observe);
         }
         let places = (self.state.positions.as_slice(), self.setup.local_size.as_slice());
         let stiffness = self.return_stiffness();
-        let guidance = return_targets::springs(&self.reference.targets, &self.model.masses, places, stiffness);
-        self.advance_unless_red_grows(tangle, &Remedy { rules, guidance, ..Remedy::default() }, observe);
+        remedy.guidance = return_targets::springs(&self.reference.targets, &self.model.masses, places, stiffness);
+        self.advance_unless_red_grows(tangle, &remedy, observe);
     }
 
-    /// Shortens rest shapes, tears folds, and says which pairs may cross.
-    fn shorten(&mut self, tangle: &Tangle) -> ColourRules {
-        let untangle = &self.settings.untangle;
-        let esef_settings = EsefSettings { gamma: untangle.gamma, ..EsefSettings::default() };
-        let (pace, share) = ((self.settings.step, &esef_settings), untangle.red_green_separation);
-        let Shortening { pulls, tally, .. } = &mut self.shortening;
-        let report = esef::update_counting(&self.model, pulls, &tangle.colours, pace, tally);
-        self.ledger.resolvers.esef += report.pulling;
-        self.shortening.theorem.shortened(&report);
-        self.state.rest_shapes = esef::rest_shapes(&self.model, &self.shortening.pulls);
-        self.state.hinge_stiffness.fill(1.0);
-        let tear = self.tear(tangle);
-        let separation = self.setup.local_size.iter().map(|size| share * size).collect();
-        let topology = self.setup.assembly.topology();
-        let mut rules = ColourRules::from_colours(topology, &tangle.colours, separation);
-        rules.omit(topology, &tear.omitted);
-        if self.is_largely_red(tangle) {
-            rules.let_near(&self.shortening.pulls);
+    /// What the resolver asks for in this step; rest shapes and hinges are the state's from then on.
+    fn plan(&mut self, tangle: &Tangle) -> Remedy {
+        let tears = match self.has_rung(RungName::Tearing) {
+            false => Tears::Off,
+            true if self.yields() => Tears::Yielding,
+            true => Tears::Elastic,
+        };
+        let positions = self.all_positions();
+        let context = StepContext {
+            model: &self.model,
+            situation: Situation {
+                assembly: &self.setup.assembly,
+                positions: &positions,
+                tangle,
+                local_size: &self.setup.local_size,
+                masses: &self.model.masses,
+                step: self.settings.step,
+                separation: self.settings.separation,
+                bodies_at_end: &[],
+                pinched: &[],
+            },
+            settings: &self.settings.untangle,
+            bodies: InBodies::PushedOut(self.setup.pinched.flags()),
+            tears,
+        };
+        let StepPlan { mut remedy, classic, shortened, tear } = plan_step(&context, &mut self.shortening.memory);
+        let resolvers = &mut self.ledger.resolvers;
+        resolvers.gia += usize::from(classic.attracted > 0);
+        resolvers.icm += usize::from(classic.pushed > 0);
+        if self.settings.untangle.method.is_classic() {
+            return remedy;
         }
-        rules.keep_usual_from(self.state.positions.len());
-        rules.let_through_bodies(self.setup.pinched.flags());
-        rules
+        resolvers.esef += shortened.pulling;
+        resolvers.tearing += tear.contours;
+        self.shortening.theorem.shortened(&shortened);
+        self.state.rest_shapes = std::mem::take(&mut remedy.rest_shapes);
+        self.state.hinge_stiffness = std::mem::take(&mut remedy.hinge_stiffness);
+        if tears != Tears::Off {
+            self.flatten_folds(&tear);
+        }
+        if tears == Tears::Yielding {
+            self.free_wings(&tear);
+        }
+        if self.is_largely_red(tangle) {
+            remedy.rules.let_near(&self.shortening.memory.pulls);
+        }
+        remedy
     }
 
     /// Whether strips that are torn yield: where tearing is all there is, or nothing stronger keeps the pose. Else
@@ -99,25 +111,6 @@ impl Untangling {
     fn yields(&self) -> bool {
         let is_all_there_is = self.settings.untangle.method == FixMethod::Esef || self.settings.pose == Pose::Kept;
         self.folding.turns == 0 && is_all_there_is
-    }
-
-    /// Tears folds that bite into themselves.
-    fn tear(&mut self, tangle: &Tangle) -> Tear {
-        if !self.has_rung(RungName::Tearing) {
-            return Tear::default();
-        }
-        let yields = self.yields();
-        let (tearing, gamma) = (&mut self.shortening.tearing, self.settings.untangle.gamma);
-        let tear = match yields {
-            true => tearing.apply(&self.model, tangle, gamma, &mut self.state),
-            false => tearing.apply_elastic(&self.model, tangle, &mut self.state),
-        };
-        self.ledger.resolvers.tearing += tear.contours;
-        self.flatten_folds(&tear);
-        if yields {
-            self.free_wings(&tear);
-        }
-        tear
     }
 
     /// Cloth around a tear must be free to slide out: as far as it is deep, or, where tearing is all there is, three
@@ -128,7 +121,7 @@ impl Untangling {
         if loops.is_empty() {
             return;
         }
-        let is_stalled = self.shortening.tearing.steps_since() > PATIENCE;
+        let is_stalled = self.shortening.memory.tearing.steps_since() > PATIENCE;
         let rings = match (self.settings.untangle.method, is_stalled) {
             (FixMethod::Esef, true) => usize::MAX,
             (FixMethod::Esef, false) => 3 * tear.depth,

@@ -16,8 +16,8 @@ use crate::analysis::{self, Tangle};
 use crate::dynamics;
 use crate::model::Model;
 use crate::state::State;
-use crate::untangle::mainland;
 use crate::untangle::tally::Tally;
+use crate::untangle::{StepMemory, mainland};
 use std::borrow::Cow;
 use std::sync::Arc;
 use unsnarl_geometry::{DVec3, VertexId};
@@ -65,11 +65,12 @@ impl Untangling {
         sizes::fit_rest_shapes(&mut model, &mut state);
         let setup = Setup::new(assembly, body_positions, (&model, &state), &settings);
         let tally = Tally::new(settings.vertices.seam_places.clone());
+        let memory = StepMemory { tally, ..StepMemory::default() };
         Self {
             reference: Reference::new(&model, &state.positions),
             active: vec![false; state.positions.len()],
             contact: ContactStage::new(&setup, settings.separation),
-            shortening: Shortening { tally, ..Shortening::default() },
+            shortening: Shortening { memory, ..Shortening::default() },
             folding: Folding::default(),
             relaxation: Relaxation::default(),
             watch: Watch::default(),
@@ -118,7 +119,7 @@ impl Untangling {
 
     /// A tangle without what bodies pinch.
     pub(super) fn without_pinched<'a>(&self, tangle: &'a Tangle) -> Cow<'a, Tangle> {
-        let mut left = self.setup.pinched.leave_out(self.setup.assembly.topology(), tangle);
+        let mut left = self.setup.pinched.leave_out(&self.setup.assembly, tangle);
         if let Cow::Owned(tangle) = &mut left {
             self.recolour(tangle);
         }
@@ -135,7 +136,7 @@ impl Untangling {
 
     /// Whether nothing crosses and every rest shape is its own again.
     pub fn is_done(&self, tangle: &Tangle) -> bool {
-        tangle.is_empty() && self.shortening.is_over()
+        tangle.is_empty() && self.shortening.memory.is_over()
     }
 
     /// Forgets what was seen so far: cloth has been moved from outside.
@@ -174,7 +175,7 @@ impl Untangling {
             resolvers: self.ledger.resolvers,
             red_history: self.shortening.red_history,
             assumptions: self.shortening.theorem.counts,
-            pulls: self.shortening.tally.counts(),
+            pulls: self.shortening.memory.tally.counts(),
             pinched: self.setup.pinched.vertices().to_vec(),
             attempts: Vec::new(),
         }

@@ -5,7 +5,7 @@
 //! over once cloth has relaxed: then it is even from end to end, and hardly strained.
 
 use super::{Rung, RungName};
-use crate::analysis::{ContourKind, Tangle};
+use crate::analysis::{self, ContourKind, Tangle};
 use crate::dynamics::Guidance;
 use crate::fix::stepwise::Untangling;
 use crate::fix::stepwise::relaxation::RETURN_STEPS;
@@ -234,7 +234,7 @@ impl Untangling {
         for bend in flip.bends() {
             let ordering = self.ordering(free, &bounds, 1.0);
             let Some(places) = flip.fold_over(&bend, &self.model, &ordering, &positions) else { continue };
-            let left = self.segments_at(&places);
+            let left = segment_count(&analysis::analyze(&self.setup.assembly, &places, &mut self.memory.analysis));
             if best.as_ref().is_none_or(|(least, _)| left < *least) {
                 best = Some((left, places));
             }
@@ -247,7 +247,7 @@ impl Untangling {
 
     /// Goes on from where a fold was put: what was before does not count.
     fn begin_from(&mut self, positions: &[DVec3]) {
-        self.shortening.pulls.clear();
+        self.shortening.memory.pulls.clear();
         self.move_to(positions);
         self.watch.reset();
         self.relaxation.least_strained = None;

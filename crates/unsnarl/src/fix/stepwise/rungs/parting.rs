@@ -77,7 +77,7 @@ impl Untangling {
 
     /// Moves cloth away, to return once everything is clean.
     pub(super) fn return_from(&mut self, places: &[DVec3]) {
-        self.shortening.pulls.clear();
+        self.shortening.memory.pulls.clear();
         self.move_to(places);
         self.begin_return();
         self.watch.reset();

@@ -65,7 +65,7 @@ impl Rung for Retreat {
         run.adopt(&clean);
         run.contact.window = None;
         run.activate_rings();
-        run.shortening.pulls.clear();
+        run.shortening.memory.pulls.clear();
         run.ledger.has_retreated = true;
         Some(Advance::LookAgain)
     }
