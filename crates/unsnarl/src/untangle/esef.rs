@@ -442,6 +442,40 @@ mod tests {
         assert!(pulls.is_empty(), "a BLI is not for edge shortening");
     }
 
+    /// A row of hexagons, all of their middles red: pulls are begun in the order of indices, and none next to another.
+    #[test]
+    fn no_two_pulls_that_begin_share_a_triangle() {
+        let size = 8u32;
+        let at = |x: u32, y: u32| y * size + x;
+        let points: Vec<DVec2> = (0..size * size)
+            .map(|index| DVec2::new(f64::from(index % size) + 0.5 * f64::from(index / size), f64::from(index / size)))
+            .collect();
+        let cells = (0..size - 1).flat_map(|y| (0..size - 1).map(move |x| (x, y)));
+        let halves = |(x, y): (u32, u32)| {
+            [[at(x, y), at(x + 1, y), at(x, y + 1)], [at(x + 1, y), at(x + 1, y + 1), at(x, y + 1)]]
+        };
+        let triangles: Vec<[u32; 3]> = cells.flat_map(halves).collect();
+        let positions = points.iter().map(|point| DVec3::new(point.x, point.y, 0.0)).collect();
+        let (model, _) = Model::build(&[Cloth::new("grid", TriMesh { positions, triangles })]).unwrap();
+        // Every second column is red.
+        let red: Vec<VertexId> =
+            (0..size * size).filter(|index| index % size % 2 == 1 && index % size < size - 1).map(VertexId).collect();
+        let colours = Colours { red_vertices: red.clone(), outermost_red_vertices: red.clone(), ..Colours::default() };
+        let mut pulls = Vec::new();
+        for _ in 0..10 {
+            update(&model, &mut pulls, &colours, 0.02, &EsefSettings::default());
+            let mut owner = FxHashMap::default();
+            for (index, pull) in pulls.iter().enumerate() {
+                assert!(red.contains(&pull.subjects[0]) && !red.contains(&pull.target));
+                for &triangle in model.topology.vertex_triangles(pull.subjects[0]) {
+                    assert_eq!(*owner.entry(triangle).or_insert(index), index, "{triangle:?} has two pulls");
+                }
+            }
+        }
+        assert_eq!(pulls[0].subjects, [red[0]], "the first index comes first");
+        assert!(pulls.len() > 4, "{}", pulls.len());
+    }
+
     #[test]
     fn half_steps_shorten_as_much_as_one_step() {
         let model = fan_model(&hexagon());

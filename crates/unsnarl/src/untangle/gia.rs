@@ -88,3 +88,115 @@ pub(super) fn attract(draft: &mut Draft, region: &[VertexId], triangles: &[Trian
         draft.report.attracted += 1;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::analysis::{Assembly, Tangle, Trace, Workspace, analyze};
+    use crate::contact::{PairRules, Rule};
+    use crate::samples::{self, Cut, Recipe};
+    use crate::untangle::method::{cut_off_by, cut_off_by_both};
+    use crate::untangle::{ClassicSettings, Method, Plan, Situation, plan};
+    use unsnarl_geometry::ccd::ElementPair;
+    use unsnarl_geometry::{DVec3, TriangleId, VertexId};
+
+    struct Case {
+        assembly: Assembly,
+        positions: Vec<DVec3>,
+        tangle: Tangle,
+    }
+
+    impl Case {
+        fn made(name: &str) -> Self {
+            let recipe = Recipe { resolution: 14, cut: Cut::Irregular, seed: 2 };
+            let mesh = samples::find(name).unwrap().make(&recipe).mesh;
+            let assembly = Assembly::of_cloth(name, &mesh).unwrap();
+            let tangle = analyze(&assembly, &mesh.positions, &mut Workspace::default());
+            Self { assembly, positions: mesh.positions, tangle }
+        }
+
+        fn plan(&self) -> Plan {
+            let count = self.positions.len();
+            let situation = Situation {
+                assembly: &self.assembly,
+                positions: &self.positions,
+                tangle: &self.tangle,
+                local_size: &vec![0.02; count],
+                masses: &vec![1e-4; count],
+                step: 0.02,
+                separation: 1e-4,
+                bodies_at_end: &[],
+                pinched: &[],
+            };
+            plan(Method::Gia, &situation, &ClassicSettings::default())
+        }
+
+        /// A triangle with a corner among some vertices.
+        fn triangle_at(&self, vertices: &[VertexId]) -> TriangleId {
+            self.assembly.topology().vertex_triangles(vertices[0])[0]
+        }
+    }
+
+    #[test]
+    fn black_and_white_of_one_contour_attract_each_other_and_may_cross() {
+        let case = Case::made("closed");
+        let tangled = &case.tangle.contours[0];
+        let [black, white] = Trace::BOTH.map(|trace| cut_off_by(tangled, trace).unwrap());
+        let Plan { remedy, report } = case.plan();
+        assert_eq!((report.treated, report.attracted), (1, black.len() + white.len()));
+        for vertex in black.iter().chain(white) {
+            assert!(remedy.guidance.stiffness[vertex.index()] > 0.0, "{vertex:?} is led");
+        }
+        // Each side is led against its mean offset from the other: they come together.
+        let mean = |side: &[VertexId], values: &dyn Fn(VertexId) -> DVec3| {
+            side.iter().map(|&vertex| values(vertex)).sum::<DVec3>() / side.len() as f64
+        };
+        let place = |vertex: VertexId| case.positions[vertex.index()];
+        let force = |vertex: VertexId| remedy.guidance.forces[vertex.index()];
+        let offset = mean(black, &place) - mean(white, &place);
+        assert!(mean(black, &force).dot(offset) < 0.0 && mean(white, &force).dot(offset) > 0.0);
+        let pair = ElementPair::VertexTriangle(black[0], case.triangle_at(white));
+        assert_eq!(remedy.rules.rule(pair), Rule::MayCross);
+    }
+
+    #[test]
+    fn red_of_one_contour_is_left_alone_and_may_pass_through_itself() {
+        let case = Case::made("ll");
+        let tangled = &case.tangle.contours[0];
+        let Plan { remedy, report } = case.plan();
+        assert_eq!((report.treated, report.attracted), (case.tangle.contours.len(), 0));
+        assert!(remedy.guidance.forces.iter().all(|force| *force == DVec3::ZERO));
+        let [first, second] = tangled.contour.segments[0];
+        let corner = case.assembly.topology().triangle(first)[0];
+        assert_eq!(remedy.rules.rule(ElementPair::VertexTriangle(corner, second)), Rule::MayCross);
+        if let Some(red) = cut_off_by_both(tangled).filter(|red| !red.is_empty()) {
+            let own = ElementPair::VertexTriangle(red[0], case.triangle_at(red));
+            assert_eq!(remedy.rules.rule(own), Rule::MayCross);
+        }
+    }
+
+    #[test]
+    fn everything_else_repels_as_usual() {
+        let case = Case::made("closed");
+        let rules = case.plan().remedy.rules;
+        let topology = case.assembly.topology();
+        let tangled = &case.tangle.contours[0];
+        let near: Vec<VertexId> =
+            tangled.contour.segments.iter().flatten().flat_map(|&at| topology.triangle(at)).collect();
+        let is_far = |vertex: &VertexId| {
+            let is_cut_off = Trace::BOTH.iter().any(|&trace| cut_off_by(tangled, trace).unwrap().contains(vertex));
+            !is_cut_off && !near.contains(vertex)
+        };
+        let far: Vec<VertexId> = (0..topology.vertex_count()).map(VertexId::new).filter(is_far).collect();
+        assert!(!far.is_empty());
+        for &vertex in &far {
+            let triangle = topology.vertex_triangles(far[0])[0];
+            assert_eq!(rules.rule(ElementPair::VertexTriangle(vertex, triangle)), Rule::Ordinary);
+        }
+        let open = Case::made("bbii").plan();
+        assert_eq!(
+            (open.report.treated, open.report.attracted),
+            (0, 0),
+            "contours that end on a boundary are out of scope"
+        );
+    }
+}

@@ -82,3 +82,74 @@ fn repulsive_normal(draft: &Draft, tangled: &TangledContour, crossing: &PulledCr
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::{Assembly, Trace, Workspace, analyze};
+    use crate::samples::{self, Cut, Recipe};
+    use crate::untangle::{ClassicSettings, Situation};
+
+    /// Where a contour cuts off one end of an edge, the normal part leads from there to the other end, however the
+    /// triangle is oriented.
+    #[test]
+    fn repulsive_normals_lead_from_the_wrong_end_of_an_edge_to_the_right_one() {
+        let recipe = Recipe { resolution: 14, cut: Cut::Irregular, seed: 2 };
+        let mesh = samples::find("closed").unwrap().make(&recipe).mesh;
+        let assembly = Assembly::of_cloth("closed", &mesh).unwrap();
+        let tangle = analyze(&assembly, &mesh.positions, &mut Workspace::default());
+        let count = mesh.positions.len();
+        let situation = Situation {
+            assembly: &assembly,
+            positions: &mesh.positions,
+            tangle: &tangle,
+            local_size: &vec![0.02; count],
+            masses: &vec![1e-4; count],
+            step: 0.02,
+            separation: 1e-4,
+            bodies_at_end: &[],
+            pinched: &[],
+        };
+        let draft = Draft::new(situation, ClassicSettings::default());
+        let tangled = draft.contour(0);
+        let found = pulled(draft.topology(), draft.situation.positions, &tangled.contour);
+        let mut sided = 0;
+        for crossing in &found.crossings {
+            let wrong = cut_off_by(tangled, crossing.point.edge_trace).unwrap();
+            let [start, end] = crossing.ends.map(|vertex| wrong.contains(&vertex));
+            let Some(normal) = repulsive_normal(&draft, tangled, crossing) else { continue };
+            assert_ne!(start, end);
+            let to_right = if start { crossing.edge } else { -crossing.edge };
+            assert!(normal.dot(to_right) > 0.0 && (normal.length() - 1.0).abs() < 1e-9);
+            // The whole direction has at least the least repulsion along it.
+            let along = (direction(crossing, Some(normal)) - crossing.pull).dot(normal);
+            assert!((LEAST_REPULSION..=STEEPEST.max(LEAST_REPULSION)).contains(&along), "{along}");
+            sided += 1;
+        }
+        assert!(sided > found.crossings.len() / 2, "{sided} of {}", found.crossings.len());
+        assert_eq!(Trace::BOTH.len(), 2);
+    }
+
+    /// `G = R - ((E . R) / (E . N)) N` where nothing is known: it is at right angles to the edge, so that sliding along it
+    /// is the whole motion.
+    #[test]
+    fn without_a_side_the_direction_is_at_right_angles_to_the_edge() {
+        let recipe = Recipe { resolution: 14, cut: Cut::Irregular, seed: 2 };
+        let mesh = samples::find("bibi").unwrap().make(&recipe).mesh;
+        let assembly = Assembly::of_cloth("bibi", &mesh).unwrap();
+        let tangle = analyze(&assembly, &mesh.positions, &mut Workspace::default());
+        let mut counted = 0;
+        for tangled in &tangle.contours {
+            for crossing in pulled(assembly.topology(), &mesh.positions, &tangled.contour).crossings {
+                let slope = crossing.slope().unwrap_or(f64::INFINITY);
+                if is_grazing(&crossing) || slope.abs() >= STEEPEST {
+                    continue;
+                }
+                let along = direction(&crossing, None).dot(crossing.edge);
+                assert!(along.abs() < 1e-9 * crossing.edge.length().max(1e-3), "{along}");
+                counted += 1;
+            }
+        }
+        assert!(counted > 0);
+    }
+}
