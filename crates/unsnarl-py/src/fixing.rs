@@ -159,7 +159,7 @@ fn untangle(task: Task, stop: &Stop, line: &Line<News, Result<Done, String>>) ->
     let all = workpiece.with_bodies(&outcome.positions);
     let after = examine(&workpiece, &all, start, workspace);
     let mut report = workpiece.report(before, &after, &outcome, &all);
-    report.seconds = start.elapsed().as_secs_f64();
+    report.effort.seconds = start.elapsed().as_secs_f64();
     let gap = task.gap.map(|wish| {
         let findings = examine_gap(&workpiece.patient(), &all, wish, &after.verdict);
         let assembly = &workpiece.assembly;

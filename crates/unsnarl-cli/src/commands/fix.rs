@@ -116,7 +116,7 @@ pub fn run(flags: &Flags, session: &Session) -> Result<ExitCode, Failure> {
     let after = examine(&inputs, &all, start, &mut workspace);
     let before_drawn = flags.picture.as_ref().map(|path| (path, before.clone()));
     let mut report = workpiece.report(before, &after, &outcome, &all);
-    report.seconds = start.elapsed().as_secs_f64();
+    report.effort.seconds = start.elapsed().as_secs_f64();
     let gap = plan.wish.map(|wish| {
         let findings = fix::examine_gap(&workpiece.patient(), &all, wish, &after.verdict);
         GapReport::new(&findings, (&inputs.assembly, &all), |triangle| inputs.sheet_name(triangle))
@@ -330,9 +330,14 @@ fn text(whole: &GappedReport, (flags, targets): (&Flags, &[PathBuf])) -> String 
         format!("{} triangle pairs meet in {} contours", check.intersecting_triangle_pairs, check.contours.len())
     };
     let verdict = if report.clean {
-        format!("CLEAN after {} steps, {:.1} s", report.steps, report.seconds)
+        format!("CLEAN after {} steps, {:.1} s", report.effort.steps, report.effort.seconds)
     } else {
-        format!("NOT CLEAN after {} steps, {:.1} s: {}", report.steps, report.seconds, counts(&report.after))
+        format!(
+            "NOT CLEAN after {} steps, {:.1} s: {}",
+            report.effort.steps,
+            report.effort.seconds,
+            counts(&report.after)
+        )
     };
     let mut lines = vec![format!("before: {}", counts(&report.before)), verdict];
     for contour in report.after.contours.iter().filter(|_| report.pairs_not_pinched > 0).take(10) {

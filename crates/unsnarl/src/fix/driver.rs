@@ -6,6 +6,7 @@
 
 use super::look::{Look, Looker};
 use super::measure::{LeftOut, Measure, MeasureName, Reason, TABLE};
+use super::solved::PlaceLog;
 use super::stepwise::sizes;
 use super::tools::{Account, Tools};
 use super::{Continue, FixSettings, Outcome, Patient, Progress, Stop};
@@ -27,21 +28,33 @@ pub struct Attempt {
     pub pairs_after: Option<usize>,
     /// Whether what it gave was better, and kept.
     pub kept: bool,
+    /// Steps that it took.
+    pub steps: usize,
+}
+
+/// What is kept of the places of the input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Log {
+    /// A report on each.
+    Places,
+    /// Nothing: the patient is a place itself.
+    Nothing,
 }
 
 /// Untangles with the measures of the table.
 pub(super) fn untangle(
     mut patient: Patient,
     settings: &FixSettings,
-    stop: Stop,
+    (stop, log): (Stop, Log),
     observe: &mut dyn FnMut(&Progress) -> Continue,
 ) -> Outcome {
     sizes::fit_rest_shapes(&mut patient.model, &mut patient.state);
     let looker = Looker::new(&patient);
     let mut best = looker.look(&patient, patient.state.positions.clone());
     if best.verdict.is_clean() || settings.untangle.method == Method::Off {
-        return finish(&looker, &patient, best, Account::default(), Vec::new());
+        return finish(&looker, &patient, best, Account::default());
     }
+    let mut places = (log == Log::Places).then(|| PlaceLog::new(&patient, &best.verdict));
     let mut tools = Tools {
         settings,
         stop,
@@ -56,16 +69,23 @@ pub(super) fn untangle(
         if tools.must_stop() && !ledger.is_empty() {
             break;
         }
-        let pairs_before = best.score.pairs;
+        let (pairs_before, steps_before) = (best.score.pairs, tools.account.steps);
         let candidate = measure.attempt(&patient, &best, &mut tools);
         let found = candidate.map(|candidate| looker.look(&patient, candidate.positions));
         let pairs_after = found.as_ref().map(|found| found.score.pairs);
         let better = found.filter(|found| looker.standard.compare(&found.score, &best.score) == Ordering::Less);
         let kept = better.is_some();
         best = better.unwrap_or(best);
-        ledger.push(Attempt { measure: measure.name(), reason, pairs_before, pairs_after, kept });
+        let steps = tools.account.steps - steps_before;
+        let attempt = Attempt { measure: measure.name(), reason, pairs_before, pairs_after, kept, steps };
+        if let Some(places) = &mut places {
+            places.note(&attempt, patient.assembly.topology(), &best.verdict);
+        }
+        ledger.push(attempt);
     }
-    finish(&looker, &patient, best, tools.account, ledger)
+    let is_stopped = tools.must_stop();
+    let places = places.map(|places| places.finish(&patient.model, &best.positions, is_stopped)).unwrap_or_default();
+    Outcome { attempts: ledger, places, ..finish(&looker, &patient, best, tools.account) }
 }
 
 /// The first measure that applies, is within its budget, and has not been tried on this very state.
@@ -84,7 +104,7 @@ fn next_measure(best: &Look, ledger: &[Attempt], settings: &FixSettings) -> Opti
     })
 }
 
-fn finish(looker: &Looker, patient: &Patient, best: Look, account: Account, attempts: Vec<Attempt>) -> Outcome {
+fn finish(looker: &Looker, patient: &Patient, best: Look, account: Account) -> Outcome {
     let all = patient.all_positions(&best.positions);
     let tangle = analysis::analyze(&patient.assembly, &all, &mut Workspace::default());
     Outcome {
@@ -97,7 +117,8 @@ fn finish(looker: &Looker, patient: &Patient, best: Look, account: Account, atte
         assumptions: account.assumptions,
         pulls: account.pulls,
         pinched: looker.pinched.vertices().to_vec(),
-        attempts,
+        attempts: Vec::new(),
+        places: Vec::new(),
     }
 }
 
@@ -137,7 +158,8 @@ mod tests {
                     largest_step_count: 3,
                     ..FixSettings::default()
                 };
-                let outcome = untangle(patient.clone(), &settings, Arc::new(|| false), &mut |_| Continue::Yes);
+                let outcome =
+                    untangle(patient.clone(), &settings, (Arc::new(|| false), Log::Nothing), &mut |_| Continue::Yes);
                 let after = score(&patient, &outcome.positions).0;
                 let order = standard.compare(&after, &before);
                 assert_ne!(order, Ordering::Greater, "{} without {without:?}: {before:?} became {after:?}", case.name);
@@ -150,14 +172,15 @@ mod tests {
         let patient = patient("knot-2-5-60", &Recipe { resolution: 8, cut: Cut::Regular, seed: 1 });
         let (before, standard) = score(&patient, &patient.state.positions);
         let stop = Arc::new(|| true);
-        let outcome = untangle(patient.clone(), &FixSettings::default(), stop, &mut |_| Continue::No);
+        let outcome = untangle(patient.clone(), &FixSettings::default(), (stop, Log::Nothing), &mut |_| Continue::No);
         assert_ne!(standard.compare(&score(&patient, &outcome.positions).0, &before), Ordering::Greater);
     }
 
     #[test]
     fn the_ledger_says_which_measure_solved_a_knot() {
         let patient = patient("knot-2-3-40", &Recipe { resolution: 10, cut: Cut::Irregular, seed: 2 });
-        let outcome = untangle(patient, &FixSettings::default(), Arc::new(|| false), &mut |_| Continue::Yes);
+        let outcome =
+            untangle(patient, &FixSettings::default(), (Arc::new(|| false), Log::Nothing), &mut |_| Continue::Yes);
         assert!(outcome.verdict.is_clean());
         let first = outcome.attempts[0];
         assert_eq!((first.measure, first.reason), (MeasureName::ContourMinimisation, Reason::Closed));

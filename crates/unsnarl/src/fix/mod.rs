@@ -18,6 +18,7 @@ pub mod report;
 mod rings;
 mod score;
 mod settings;
+mod solved;
 mod spacing;
 mod stepwise;
 mod tools;
@@ -28,6 +29,7 @@ pub use driver::Attempt;
 pub use measure::{LeftOut, MeasureName, Reason, UnknownMeasure};
 pub use score::Score;
 pub use settings::{FixSettings, Pose, VertexSettings};
+pub use solved::{PlaceReport, WhyNot, solved_by_measure};
 pub use spacing::{Exempt, GapError, GapWish, examine_gap, gap_fits, open_gap};
 pub use stepwise::rungs::RungName;
 pub use stepwise::{Advance, Assumptions, Best, Untangling, Watch};
@@ -168,6 +170,8 @@ pub struct Outcome {
     pub pinched: Vec<VertexId>,
     /// The measures that were tried, in order.
     pub attempts: Vec<Attempt>,
+    /// The places of the input, and what became of each.
+    pub places: Vec<PlaceReport>,
 }
 
 impl Outcome {
@@ -184,6 +188,7 @@ impl Outcome {
             pulls: PullCounts::default(),
             pinched: Vec::new(),
             attempts: Vec::new(),
+            places: Vec::new(),
         }
     }
 }
@@ -211,5 +216,5 @@ pub fn untangle_unless(
     stop: Stop,
     observe: &mut dyn FnMut(&Progress) -> Continue,
 ) -> Outcome {
-    driver::untangle(patient, settings, stop, observe)
+    driver::untangle(patient, settings, (stop, driver::Log::Places), observe)
 }

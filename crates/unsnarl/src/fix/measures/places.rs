@@ -8,7 +8,7 @@
 //! Guarantees: what is given back crosses in fewer pairs; places do not depend on the number of threads.
 
 use crate::analysis::{self, Workspace};
-use crate::fix::driver;
+use crate::fix::driver::{self, Log};
 use crate::fix::look::Look;
 use crate::fix::measure::{Candidate, LeftOut, Measure, MeasureName, Reason};
 use crate::fix::places::{Place, PlacePatient, Surroundings, group};
@@ -104,11 +104,11 @@ impl Work<'_> {
         let stop = &tools.stop;
         let solve = |place: &Place| {
             let place = surroundings.patient(place, &settings)?;
-            let outcome =
-                driver::untangle(place.patient.clone(), &place.settings, stop.clone(), &mut |_| match stop() {
-                    true => Continue::No,
-                    false => Continue::Yes,
-                });
+            let watch = (stop.clone(), Log::Nothing);
+            let outcome = driver::untangle(place.patient.clone(), &place.settings, watch, &mut |_| match stop() {
+                true => Continue::No,
+                false => Continue::Yes,
+            });
             Some(Solved { place, outcome })
         };
         let solved: Vec<Option<Solved>> = places.par_iter().map(solve).collect();

@@ -22,7 +22,7 @@ pub(super) struct Shortening {
     /// In how many steps the convergence theorem spoke.
     pub theorem: Theorem,
     /// Hinges of folds that are flat while they are torn, with their rest angles.
-    torn_angles: Vec<(usize, f64)>,
+    pub torn_angles: Vec<(usize, f64)>,
     /// Red vertices at the start of each step.
     pub red_history: Vec<usize>,
 }

@@ -178,6 +178,7 @@ impl Untangling {
             pulls: self.shortening.memory.tally.counts(),
             pinched: self.setup.pinched.vertices().to_vec(),
             attempts: Vec::new(),
+            places: Vec::new(),
         }
     }
 }
