@@ -19,9 +19,9 @@ use crate::scene::environment::Environment;
 use crate::settings::Settings;
 use crate::state::State;
 use crate::step::{Stage, Workspace, largest_stretch, step};
-use crate::untangle::flypaper::FlypaperWeights;
+use crate::untangle::bodies::flypaper::FlypaperWeights;
+use crate::untangle::bodies::pinch::BodyMeshes;
 use crate::untangle::mesh_sizes::mesh_sizes;
-use crate::untangle::pinch::BodyMeshes;
 
 /// All that does not change while time goes on.
 #[derive(Clone, Debug)]

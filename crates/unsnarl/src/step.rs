@@ -18,10 +18,11 @@ use crate::rest_shape::principal_stretches;
 use crate::settings::{Flypaper, Settings};
 use crate::simulation::World;
 use crate::state::State;
-use crate::untangle::calming::{Calm, Surroundings};
-use crate::untangle::pinch::{self, Covered, Excused, PinchRules};
+use crate::untangle::bodies::damping::{Calm, Surroundings};
+use crate::untangle::bodies::flypaper;
+use crate::untangle::bodies::pinch::{self, Covered, Excused, PinchRules};
+use crate::untangle::resolvers::main_component;
 use crate::untangle::{self, ColourRules, InBodies, Method, Remedy, Situation, StepContext, StepMemory, Tears};
-use crate::untangle::{flypaper, mainland};
 use rayon::prelude::*;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -242,7 +243,7 @@ impl Stuck {
         let is_pinched = |vertex: VertexId| self.held.binary_search(&vertex).is_ok();
         let mut tangle = pinch::without_pinched(&world.assembly, whole, is_pinched, Excused::WithCloth);
         if !tangle.is_empty() && !settings.untangle.method.is_classic() {
-            mainland::recolour(world.assembly.topology(), world.model.masses.len(), tangle.to_mut());
+            main_component::recolour(world.assembly.topology(), world.model.masses.len(), tangle.to_mut());
         }
         tangle
     }

@@ -9,7 +9,7 @@ use unsnarl::geometry::{DVec2, DVec3, TriMesh, VertexId};
 use unsnarl::model::{Cloth, Model, Rest, RestAngles};
 use unsnarl::samples::{self, Cut, Recipe, Sample};
 use unsnarl::scene::garment::{CreasePath, Garment, GarmentInput, TriangleGroups};
-use unsnarl::untangle::fold::style_at;
+use unsnarl::untangle::folds::fold::style_at;
 
 fn made(name: &str, resolution: usize, cut: Cut) -> Sample {
     samples::find(name).unwrap().make(&Recipe { resolution, cut, seed: 3 })

@@ -26,7 +26,7 @@ pub use settings::{Certify, DressSettings, Tangential, Weights};
 use crate::analysis::{self, Verdict, Workspace};
 use crate::fix::{self, Continue, FixSettings, Outcome, Patient, Pose, Progress, Stop};
 use crate::scene::workpiece::Workpiece;
-use crate::untangle::sliding::take_back;
+use crate::untangle::rearrange::sliding::take_back;
 use active::Scope;
 use layers::Stack;
 use project::{Projected, project};

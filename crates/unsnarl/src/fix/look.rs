@@ -5,7 +5,7 @@ use super::report::pinched_places;
 use super::score::{Score, Standard};
 use super::stepwise::{pinched::Pinched, sizes};
 use crate::analysis::{self, Verdict, Workspace};
-use crate::untangle::overlap::ClosedComponents;
+use crate::untangle::rearrange::overlap::ClosedComponents;
 use unsnarl_geometry::intersection::IntersectingPair;
 use unsnarl_geometry::{DVec3, VertexId};
 

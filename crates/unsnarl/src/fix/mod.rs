@@ -23,7 +23,7 @@ mod spacing;
 mod stepwise;
 mod tools;
 
-pub use crate::untangle::tally::{PullCount, PullCounts, SeamPlace};
+pub use crate::untangle::resolvers::tally::{PullCount, PullCounts, SeamPlace};
 pub use crate::untangle::{FoldStyle, Method as FixMethod};
 pub use driver::Attempt;
 pub use measure::{LeftOut, MeasureName, Reason, UnknownMeasure};

@@ -2,7 +2,7 @@
 
 use super::LeftOut;
 use crate::settings::UntangleSettings;
-use crate::untangle::tally::SeamPlace;
+use crate::untangle::resolvers::tally::SeamPlace;
 use crate::untangle::{FoldStyle, Method};
 use unsnarl_geometry::{DVec3, VertexId};
 

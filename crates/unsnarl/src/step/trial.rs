@@ -19,8 +19,8 @@ use crate::geometry::{DVec3, VertexId};
 use crate::settings::{ClothModel, LinearSolver, Settings};
 use crate::simulation::World;
 use crate::step::{Stage, Workspace};
-use crate::untangle::calming::Calm;
-use crate::untangle::pinch::PinchRules;
+use crate::untangle::bodies::damping::Calm;
+use crate::untangle::bodies::pinch::PinchRules;
 
 /// A cushion that is drawn out by more than this part of its rest gap pulls.
 const MAY_PULL: f64 = 0.001;

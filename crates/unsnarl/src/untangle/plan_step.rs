@@ -8,13 +8,14 @@
 //! model.
 //! Does not: promise an end while bodies press cloth into a tangle again and again.
 
-use super::esef::{self, EsefReport, EsefSettings, Pull};
-use super::tally::Tally;
-use super::tearing::{Tear, Tearing};
-use super::{ClassicReport, ColourRules, Plan, Remedy, Situation, mainland, plan, plan_for_bodies};
+use super::{ClassicReport, ColourRules, Plan, Remedy, Situation, plan, plan_for_bodies};
 use crate::analysis::Tangle;
 use crate::model::Model;
 use crate::settings::UntangleSettings;
+use crate::untangle::resolvers::esef::{self, EsefReport, EsefSettings, Pull};
+use crate::untangle::resolvers::main_component;
+use crate::untangle::resolvers::tally::Tally;
+use crate::untangle::resolvers::tearing::{Tear, Tearing};
 use std::borrow::Cow;
 
 /// What edge shortening remembers from step to step.
@@ -97,7 +98,7 @@ pub fn plan_step(context: &StepContext, memory: &mut StepMemory) -> StepPlan {
     }
     let (led_out, mut left) = plan_for_bodies(&situation, &settings.classic);
     if let Cow::Owned(left) = &mut left {
-        mainland::recolour(situation.assembly.topology(), situation.masses.len(), left);
+        main_component::recolour(situation.assembly.topology(), situation.masses.len(), left);
     }
     let mut planned = shorten(context, &left, memory);
     planned.remedy.guidance = led_out.remedy.guidance;

@@ -1,12 +1,12 @@
 //! The remedy: what the untangler asks of dynamics and contact for one step. They carry it out and never ask which
 //! resolver made it.
 
-use super::crossing_groups::CrossingGroups;
-use super::esef::Pull;
 use crate::analysis::Colours;
 use crate::contact::{PairRules, Rule};
 use crate::dynamics::Guidance;
 use crate::rest_shape::RestShape;
+use crate::untangle::resolvers::crossing_groups::CrossingGroups;
+use crate::untangle::resolvers::esef::Pull;
 use unsnarl_geometry::ccd::ElementPair;
 use unsnarl_geometry::{Topology, TriangleId, VertexId};
 

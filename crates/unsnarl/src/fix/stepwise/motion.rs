@@ -12,8 +12,8 @@ use crate::model::Model;
 use crate::scene::environment::Environment;
 use crate::settings::{DynamicsSettings, Integration};
 use crate::state::State;
-use crate::untangle::sliding::Sliding;
-use crate::untangle::strain_bounds::StrainBounds;
+use crate::untangle::rearrange::sliding::Sliding;
+use crate::untangle::rearrange::strain_bounds::StrainBounds;
 use crate::untangle::{ColourRules, LoopGuard, Remedy};
 use unsnarl_geometry::{DVec3, VertexId};
 

@@ -11,7 +11,7 @@
 //! Does not: look at open bodies, which have no inside.
 
 use crate::analysis::{self, Assembly, PartKind, Tangle, Verdict, Workspace};
-use crate::untangle::pinch::{self, BodyMeshes, Excused, PinchSettings};
+use crate::untangle::bodies::pinch::{self, BodyMeshes, Excused, PinchSettings};
 use std::borrow::Cow;
 use unsnarl_geometry::{DVec3, Topology, TriMesh, TriangleId, VertexId};
 

@@ -8,7 +8,7 @@ use crate::analysis::Tangle;
 use crate::fix::score::{UNSTRAINED, WORN};
 use crate::model::Model;
 use crate::rest_shape::principal_stretches;
-use crate::untangle::strain_bounds::StrainBounds;
+use crate::untangle::rearrange::strain_bounds::StrainBounds;
 use unsnarl_geometry::DVec3;
 
 /// A piece of which a larger share was stretched as no worn garment is has no shape to keep.

@@ -5,7 +5,7 @@ use super::{FixSettings, sizes};
 use crate::analysis::Assembly;
 use crate::model::Model;
 use crate::state::State;
-use crate::untangle::body_push::BodyPush;
+use crate::untangle::bodies::push_out::BodyPush;
 use unsnarl_geometry::{DVec3, TriangleId};
 
 /// Cloth and bodies as they are set up.

@@ -6,8 +6,8 @@ use crate::analysis::Tangle;
 use crate::fix::Pose;
 use crate::fix::rings::rings_around;
 use crate::fix::stepwise::rungs::RungName;
-use crate::untangle::fold::{self, style_at};
-use crate::untangle::tearing::Tear;
+use crate::untangle::folds::fold::{self, style_at};
+use crate::untangle::resolvers::tearing::Tear;
 use crate::untangle::{FoldStyle, InBodies, Remedy, Situation, StepContext, StepMemory, StepPlan, Tears, plan_step};
 use unsnarl_geometry::VertexId;
 

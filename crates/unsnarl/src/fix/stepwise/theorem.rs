@@ -2,10 +2,10 @@
 //!
 //! Where no contour is a BLI, every pulled edge can shorten, some fan can be pulled, and less than half of a sheet is
 //! red, the source proves that red vertices never become more and that every pull ends. (Cha 2022, 4.4) For what that
-//! takes, and which vertices are red here, see [`crate::untangle::mainland`].
+//! takes, and which vertices are red here, see [`crate::untangle::resolvers::main_component`].
 
 use crate::analysis::{ContourKind, Tangle};
-use crate::untangle::esef::EsefReport;
+use crate::untangle::resolvers::esef::EsefReport;
 use serde::Serialize;
 
 /// How many steps there were, and in how many of them an assumption of the theorem failed.

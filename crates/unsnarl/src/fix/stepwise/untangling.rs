@@ -16,8 +16,9 @@ use crate::analysis::{self, Tangle};
 use crate::dynamics;
 use crate::model::Model;
 use crate::state::State;
-use crate::untangle::tally::Tally;
-use crate::untangle::{StepMemory, mainland};
+use crate::untangle::StepMemory;
+use crate::untangle::resolvers::main_component;
+use crate::untangle::resolvers::tally::Tally;
 use std::borrow::Cow;
 use std::sync::Arc;
 use unsnarl_geometry::{DVec3, VertexId};
@@ -130,7 +131,7 @@ impl Untangling {
     /// without history.
     pub fn recolour(&self, tangle: &mut Tangle) {
         if !self.settings.untangle.method.is_classic() {
-            mainland::recolour(self.setup.assembly.topology(), self.state.positions.len(), tangle);
+            main_component::recolour(self.setup.assembly.topology(), self.state.positions.len(), tangle);
         }
     }
 

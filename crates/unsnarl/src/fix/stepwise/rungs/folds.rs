@@ -12,10 +12,10 @@ use crate::fix::stepwise::relaxation::RETURN_STEPS;
 use crate::fix::stepwise::untangling::segment_count;
 use crate::fix::stepwise::watch::Advance;
 use crate::untangle::FoldStyle;
-use crate::untangle::flip::Flip;
-use crate::untangle::fold::{Fold, folds, style_at};
-use crate::untangle::strain_bounds::StrainBounds;
-use crate::untangle::unfolding::Turning;
+use crate::untangle::folds::flip::Flip;
+use crate::untangle::folds::fold::{Fold, folds, style_at};
+use crate::untangle::folds::unfolding::Turning;
+use crate::untangle::rearrange::strain_bounds::StrainBounds;
 use unsnarl_geometry::{DVec3, VertexId};
 
 /// Folds are turned so often at most.

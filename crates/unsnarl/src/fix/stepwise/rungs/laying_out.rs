@@ -8,8 +8,8 @@ use crate::fix::Pose;
 use crate::fix::stepwise::Untangling;
 use crate::fix::stepwise::ledger::LayOut;
 use crate::fix::stepwise::watch::Advance;
-use crate::untangle::layout::{lay_flat, lay_spread};
-use crate::untangle::rest_pose;
+use crate::untangle::rearrange::layout::{lay_flat, lay_spread};
+use crate::untangle::rearrange::rest_pose;
 use unsnarl_geometry::{DVec3, VertexId};
 
 /// The rung before steps: what crosses has no shape that could be kept, and its colours do not tell which side of

@@ -6,9 +6,9 @@ use crate::fix::stepwise::Untangling;
 use crate::fix::stepwise::ledger::Order;
 use crate::fix::stepwise::untangling::segment_count;
 use crate::fix::stepwise::watch::Advance;
-use crate::untangle::layering;
-use crate::untangle::ordering::Ordering;
-use crate::untangle::strain_bounds::StrainBounds;
+use crate::untangle::rearrange::layering;
+use crate::untangle::rearrange::ordering::Ordering;
+use crate::untangle::rearrange::strain_bounds::StrainBounds;
 use unsnarl_geometry::{DVec3, TriangleId, VertexId};
 
 /// What the upper of two crossing pieces goes of the way, in the order of trial: one of the two may have no room.

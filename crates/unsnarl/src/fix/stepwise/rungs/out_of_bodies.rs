@@ -1,7 +1,7 @@
 //! Cloth in closed bodies goes out of them, by the body's own sign, before anything else is done.
 //!
 //! Only what a body touches moves, and some rings around it: cloth slides over the body until strain is evened out
-//! ([`crate::untangle::body_push`]). Where that makes cloth cross cloth, its surroundings are carried along as well,
+//! ([`crate::untangle::bodies::push_out`]). Where that makes cloth cross cloth, its surroundings are carried along as well,
 //! and the way that leaves less to untangle is taken.
 //!
 //! Guarantees: vertices beyond the rings stay, bit for bit; pinched vertices stay.
@@ -13,8 +13,8 @@ use crate::fix::report::Spread;
 use crate::fix::rings::rings_around;
 use crate::fix::stepwise::Untangling;
 use crate::fix::stepwise::watch::Advance;
-use crate::untangle::body_push::Pushing;
-use crate::untangle::strain_bounds::StrainBounds;
+use crate::untangle::bodies::push_out::Pushing;
+use crate::untangle::rearrange::strain_bounds::StrainBounds;
 use unsnarl_geometry::{DVec3, TriangleId, VertexId};
 
 /// Pushes at most.

@@ -5,7 +5,7 @@ use super::{Rung, RungName};
 use crate::analysis::Tangle;
 use crate::fix::stepwise::Untangling;
 use crate::fix::stepwise::watch::Advance;
-use crate::untangle::parting::{self, Parting};
+use crate::untangle::rearrange::parting::{self, Parting};
 use unsnarl_geometry::DVec3;
 
 /// Pieces are parted at once where a larger share of one is on the wrong side,

@@ -15,8 +15,8 @@ use crate::fix::rings::rings_around;
 use crate::fix::stepwise::Untangling;
 use crate::fix::stepwise::pinched::Pinched;
 use crate::fix::stepwise::watch::Advance;
-use crate::untangle::body_push::{BodyPush, Pushing};
-use crate::untangle::smoothing::smooth;
+use crate::untangle::bodies::push_out::{BodyPush, Pushing};
+use crate::untangle::rearrange::smoothing::smooth;
 use unsnarl_geometry::{DVec3, Topology, VertexId};
 
 /// Retreats at most: cloth that grows back is clean, so a second one follows only cloth moved from outside.
