@@ -11,7 +11,7 @@ use std::sync::mpsc;
 use std::time::Instant;
 use unsnarl::analysis::{GapReport, Workspace};
 use unsnarl::fix::report::FixReport;
-use unsnarl::fix::{Continue, FixSettings, GapWish, Progress, examine_gap, gap_fits, open_gap, untangle_unless};
+use unsnarl::fix::{Continue, GapWish, Progress, examine_gap, gap_fits, open_gap, untangle_unless};
 use unsnarl::scene::workpiece::StyleWish;
 use unsnarl::untangle::Method;
 use unsnarl_geometry::DVec3;
@@ -99,12 +99,9 @@ fn untangle(task: Task, stop: &Stop, line: &Line<News, Result<Done, String>>) ->
         fits.map_err(|error| format!("gap: {error}"))
     })?;
     let before = examine(&workpiece, &workpiece.positions(), start, workspace);
-    let settings = FixSettings {
-        method: task.method,
-        styles: workpiece.styles(&task.styles, &before).map_err(|error| error.to_string())?,
-        layers: workpiece.layers(&task.layers).map_err(|error| error.to_string())?,
-        ..workpiece.settings()
-    };
+    let mut settings = workpiece.settings().using(task.method);
+    settings.vertices.styles = workpiece.styles(&task.styles, &before).map_err(|error| error.to_string())?;
+    settings.vertices.layers = workpiece.layers(&task.layers).map_err(|error| error.to_string())?;
     let (limit, asked) = (task.max_seconds, stop.clone());
     let is_over = move || asked.is_set() || start.elapsed().as_secs_f64() > limit;
     let cloth_count = workpiece.cloth_count();
@@ -120,7 +117,7 @@ fn untangle(task: Task, stop: &Stop, line: &Line<News, Result<Done, String>>) ->
     let all = workpiece.with_bodies(&outcome.positions);
     let after = examine(&workpiece, &all, start, workspace);
     let mut report = workpiece.report(before, &after, &outcome, &all);
-    report.seconds = start.elapsed().as_secs_f64();
+    report.effort.seconds = start.elapsed().as_secs_f64();
     let gap = task.gap.map(|wish| {
         let findings = examine_gap(&workpiece.patient(), &all, wish, &after.verdict);
         let assembly = &workpiece.assembly;

@@ -3,7 +3,7 @@
 //! Scene files, `--set path=value` and the published schema are derived from these types.
 
 use crate::contact::ContactSettings;
-use crate::untangle::pinch::PinchSettings;
+use crate::untangle::bodies::pinch::PinchSettings;
 use crate::untangle::{ClassicSettings, Method};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -19,9 +19,9 @@ use crate::scene::environment::Environment;
 use crate::settings::Settings;
 use crate::state::State;
 use crate::step::{Stage, Workspace, largest_stretch, step};
-use crate::untangle::flypaper::FlypaperWeights;
-use crate::untangle::pinch::BodyMeshes;
-use crate::untangle::shortening;
+use crate::untangle::bodies::flypaper::FlypaperWeights;
+use crate::untangle::bodies::pinch::BodyMeshes;
+use crate::untangle::mesh_sizes::mesh_sizes;
 
 /// All that does not change while time goes on.
 #[derive(Clone, Debug)]
@@ -81,7 +81,7 @@ impl World {
         let solid = (bodies.iter().zip(surfaces.meshes()))
             .map(|(body, mesh)| (body.name.clone(), PartKind::Body, mesh.positions.len(), mesh.triangles.as_slice()));
         let assembly = Assembly::new(cloth.chain(solid))?;
-        let sizes = shortening::mesh_sizes(&model, assembly.topology().vertex_count());
+        let sizes = mesh_sizes(&model, assembly.topology().vertex_count());
         let mut body_meshes = BodyMeshes::new(bodies.iter().map(|body| body.name.as_str()).zip(surfaces.meshes()))?;
         if bodies.iter().all(|body| matches!(body.form, Form::Solid { .. })) {
             body_meshes = body_meshes.of_convex_bodies();

@@ -2,7 +2,7 @@
 
 use crate::geometry::DVec3;
 use crate::rest_shape::RestShape;
-use crate::untangle::esef::Pull;
+use crate::untangle::resolvers::esef::Pull;
 
 /// Where cloth is, how it moves, and the rest shapes in force.
 #[derive(Clone, Debug, PartialEq)]

@@ -12,7 +12,7 @@ use unsnarl::scene::environment::Environment;
 use unsnarl::settings::{Flypaper, Settings};
 use unsnarl::simulation::{Flow, Simulation, World};
 use unsnarl::untangle::Method;
-use unsnarl::untangle::pinch::{self, BodyMeshes, PinchSettings};
+use unsnarl::untangle::bodies::pinch::{self, BodyMeshes, PinchSettings};
 
 const FRAME: f64 = 1.0 / 24.0;
 /// Closing until here, seconds, then at rest.

@@ -20,7 +20,7 @@ use unsnarl::model::Model;
 use unsnarl::rest_shape::RestShape;
 use unsnarl::simulation::World;
 use unsnarl::state::{Previous, State};
-use unsnarl::untangle::esef::Pull;
+use unsnarl::untangle::resolvers::esef::Pull;
 use unsnarl_geometry::{DVec2, DVec3, UvMap, VertexId};
 
 /// The `schema` of `cache.json`.

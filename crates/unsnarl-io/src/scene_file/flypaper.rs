@@ -8,7 +8,7 @@ use super::format::{BodyTable, SceneFile};
 use std::ops::Range;
 use std::sync::Arc;
 use unsnarl::simulation::World;
-use unsnarl::untangle::flypaper::FlypaperWeights;
+use unsnarl::untangle::bodies::flypaper::FlypaperWeights;
 use unsnarl_geometry::{DVec3, VertexId};
 
 /// The weights of a scene whose cloth is at `cloth` at the start.

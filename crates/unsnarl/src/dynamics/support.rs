@@ -32,6 +32,11 @@ pub struct Support {
     pub stiffness: Option<f64>,
 }
 
+/// Rounds of proposals in which supports that would pull are dropped.
+pub const ROUNDS: usize = 3;
+/// A support whose point ends this far above its plane, metres, or farther, pulls.
+const PULLED: f64 = 1e-9;
+
 /// A support's spring is this many times as stiff as what it holds.
 const STIFFNESS: f64 = 10.0;
 
@@ -46,6 +51,11 @@ impl Support {
     /// How far the point lies below the plane.
     pub fn depth(&self, positions: &[DVec3]) -> f64 {
         self.offset - self.normal.dot(self.apply(positions))
+    }
+
+    /// Whether it is needed: its point is below the plane or at it. Else it would pull.
+    pub fn pushes(&self, positions: &[DVec3]) -> bool {
+        self.depth(positions) > -PULLED
     }
 
     /// Moves the point by moving its vertices, the nearest most.
