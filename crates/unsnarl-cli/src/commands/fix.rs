@@ -47,7 +47,8 @@ pub struct Flags {
     /// Who untangles: `auto`, `esef`, `retreat`, or a method without history: `gia`, `icm`, `repulsive-icm`, `uir`, `sim-prev`; `off`
     #[arg(long, default_value = "auto", value_name = "NAME")]
     method: Method,
-    /// Leave a measure out, to see what it is for: `contour-minimisation`, `steps`, `previous-methods` or `laying-out`
+    /// Leave a measure out, to see what it is for: `contour-minimisation`, `places`, `steps`, `previous-methods`,
+    /// `laying-out`, or a rung of steps
     #[arg(long, value_name = "MEASURE")]
     without: Vec<LeftOut>,
     /// What becomes of folds that bite into themselves: `unfold`, `fold-out`, `fold-in` or `crease`; WHERE=STYLE for a
