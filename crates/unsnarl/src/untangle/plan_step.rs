@@ -1,11 +1,11 @@
 //! One step of the chosen resolver: what a simulation and `fix` both ask for.
 //!
-//! Methods without history speak through [`plan`]. For edge shortening the tangle of the step begins, continues and gives
-//! back pulls; the rest shapes that they leave, the rules by colour and the hinges of torn folds are the remedy. (Cha 2022,
-//! chapters 4 and 5; figure 2.2)
+//! Methods without history speak through [`plan`]. For edge shortening the tangle of the step begins, continues and
+//! gives back pulls; the rest shapes that they leave, the rules by colour and the hinges of torn folds are the remedy.
+//! (Cha 2022, chapters 4 and 5; figure 2.2)
 //!
-//! Guarantees: the memory is all that is remembered; with nothing tangled and no pull under way rest shapes are those of the
-//! model.
+//! Guarantees: the memory is all that is remembered; with nothing tangled and no pull under way rest shapes are those
+//! of the model.
 //! Does not: promise an end while bodies press cloth into a tangle again and again.
 
 use super::{ClassicReport, ColourRules, Plan, Remedy, Situation, plan, plan_for_bodies};
@@ -56,8 +56,8 @@ pub struct StepContext<'a> {
 pub enum InBodies<'a> {
     /// The remedy leads it out.
     LedOut,
-    /// It was pushed out before. Elements with one of these vertices of cloth pass through bodies, all others keep the usual
-    /// distance.
+    /// It was pushed out before. Elements with one of these vertices of cloth pass through bodies, all others keep the
+    /// usual distance.
     PushedOut(&'a [bool]),
 }
 

@@ -4,7 +4,7 @@
 //! |---|---|---|---|
 //! | prepare | out-of-bodies | cloth crosses a body, and once at the start | make cloth cross cloth |
 //! | rearrange | ordering | pieces cross each other, or a piece itself like two | move both of two pieces |
-//! | rearrange | parting-at-large | a good share of a piece is on the wrong side of another | carry pieces away, to return |
+//! | rearrange | parting-at-large | much of a piece is on the wrong side of another | carry pieces away, to return |
 //! | rearrange | styled-folds | a fold with a style bites into itself | bend cloth the other way |
 //! | rearrange | laying-out-at-once | most is red, it has no shape, colours do not tell | lose the pose |
 //! | untangle | parting | steps stall, pieces cross each other | carry pieces away, to return |

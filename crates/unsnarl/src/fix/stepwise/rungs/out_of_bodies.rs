@@ -1,8 +1,8 @@
 //! Cloth in closed bodies goes out of them, by the body's own sign, before anything else is done.
 //!
 //! Only what a body touches moves, and some rings around it: cloth slides over the body until strain is evened out
-//! ([`crate::untangle::bodies::push_out`]). Where that makes cloth cross cloth, its surroundings are carried along as well,
-//! and the way that leaves less to untangle is taken.
+//! ([`crate::untangle::bodies::push_out`]). Where that makes cloth cross cloth, its surroundings are carried along as
+//! well, and the way that leaves less to untangle is taken.
 //!
 //! Guarantees: vertices beyond the rings stay, bit for bit; pinched vertices stay.
 //! Does not: keep cloth from crossing cloth; what comes to cross is untangled afterwards, with the body as an obstacle.
