@@ -35,11 +35,15 @@ impl Center {
 const NOWHERE: Center = Center { at: [0.0; 3], item: 0 };
 
 /// The nodes and the leaves over all items, in depth-first order, without boxes; `n` leaves make `n - 1` nodes.
-pub(super) fn tree(boxes: &[SmallBox], labels_of: impl Fn(usize) -> [u32; 3] + Sync) -> (Vec<Node>, Vec<Leaf>) {
-    let codes = sorted_codes(boxes);
+///
+/// Boxes and codes are let go as soon as they have served: together they are as large as the tree.
+pub(super) fn tree(boxes: Vec<SmallBox>, labels_of: impl Fn(usize) -> [u32; 3] + Sync) -> (Vec<Node>, Vec<Leaf>) {
+    let codes = sorted_codes(&boxes);
     let in_order = codes.par_iter().with_min_len(PARALLEL_SIZE);
-    let mut items: Vec<Center> = in_order.map(|code| Center::of(code.item(), boxes)).collect();
+    let mut items: Vec<Center> = in_order.map(|code| Center::of(code.item(), &boxes)).collect();
+    drop(boxes);
     let cells = Cells::of(&codes);
+    drop(codes);
     let leaf_count = cells.leaf_starts[cells.count()];
     let mut nodes = vec![Node::EMPTY; leaf_count.saturating_sub(1)];
     cells.fill(0..cells.count(), &mut items, &mut nodes, 0);
@@ -76,7 +80,9 @@ fn sorted_codes(boxes: &[SmallBox]) -> Vec<Code> {
         Code(u64::from(x << 2 | y << 1 | z) << 32 | index as u64)
     };
     let codes: Vec<Code> = boxes.par_iter().with_min_len(PARALLEL_SIZE).enumerate().map(code).collect();
-    sort_by_digit(&sort_by_digit(&codes, 0), DIGIT_BITS)
+    let half_sorted = sort_by_digit(&codes, 0);
+    drop(codes);
+    sort_by_digit(&half_sorted, DIGIT_BITS)
 }
 
 /// Two zero bits after each of the lowest bits.

@@ -131,14 +131,14 @@ impl Bvh {
         assert!(item_count < LEAF_BIT as usize, "a tree holds fewer than 2^31 items");
         let boxes: Vec<SmallBox> =
             (0..item_count).into_par_iter().with_min_len(LANES * LEAVES_PER_TASK).map(&box_of).collect();
-        let (nodes, mut leaves) = build::tree(&boxes, labels_of);
+        let (nodes, mut leaves) = build::tree(boxes, labels_of);
         let level = Level::new();
         leaves.par_chunks_mut(LEAVES_PER_TASK).for_each(|leaves| {
             dispatch!(level, simd => leaves.iter_mut().for_each(|leaf| leaf.compare_labels(simd)));
         });
         let mut tree =
             Self { nodes, leaves, leaf_boxes: Vec::new(), item_count, point_count: 0, origin, bounds: SmallBox::EMPTY };
-        tree.refit_small(origin, |leaf| leaf.refit(|item| boxes[item]));
+        tree.refit_small(origin, |leaf| leaf.refit(&box_of));
         tree
     }
 
