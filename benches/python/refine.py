@@ -99,12 +99,13 @@ def certificates(flags, keep, folder):
 
 
 def convergence(scene, cache, flags):
-    """Mean displacement of a level against the level before. The bar is for what smoothing does to the shape: along normals."""
+    """Mean displacement of a level against the level before. The bar is for what smoothing does to the shape: along normals,
+    at most 0.40. Waves of a few edges fall faster than to a quarter: one of two edges to an eighth."""
     for line in run(HELPER, "ratios", cache, flags.levels, flags.every).stdout.splitlines():
         row = json.loads(line)
         (low, high), (all_low, all_high) = row["along_normals"], row["all"]
-        told = f"along normals {low:.3f} to {high:.3f} (0.20 to 0.40), with sliding in the surface {all_low:.3f} to {all_high:.3f}"
-        bar(f"convergence {scene}, level {row['level']}", told, 0.2 <= low and high <= 0.4)
+        told = f"along normals {low:.3f} to {high:.3f} (at most 0.40), with sliding in the surface {all_low:.3f} to {all_high:.3f}"
+        bar(f"convergence {scene}, level {row['level']}", told, high <= 0.4)
 
 
 def late_stops(keep):
@@ -235,8 +236,8 @@ def wrinkles(keep, folder):
     simulated_at, frame = read(last), read(folder / "drape" / last.name)
     mesh = read(folder / "drape" / "mesh.unsnarl")
     ball = read(cache / last.name.replace("frame_", "bodies_"))["body_positions"]
-    center = 0.5 * (ball.min(axis=0) + ball.max(axis=0))
-    radius = 0.5 * (ball.max(axis=0) - ball.min(axis=0))[0]
+    # As the scene has it; the floor is among the bodies too.
+    center, radius = np.array([0.0, 0.35, 0.0]), 0.25
 
     def heights(points):
         """Heights over the ball where cloth lies on it: above its middle, within 2 cm."""

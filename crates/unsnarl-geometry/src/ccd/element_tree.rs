@@ -107,20 +107,23 @@ impl Ownership {
     #[inline]
     pub(super) fn push_vertices(&self, topology: &Topology, triangle: usize, owned: &mut Vec<Labelled>) {
         let bits = self.bits[triangle];
-        let vertices = topology.triangles()[triangle];
-        let of_owned = |corner: usize| (vertices[corner].0, [vertices[corner].0; 3]);
-        owned.extend((0..3).filter(|corner| bits >> corner & 1 == 1).map(of_owned));
+        for (corner, vertex) in topology.triangles()[triangle].into_iter().enumerate() {
+            if bits >> corner & 1 == 1 {
+                owned.push((vertex.0, [vertex.0; 3]));
+            }
+        }
     }
 
     /// The edges that a triangle owns, with their ends.
     #[inline]
     pub(super) fn push_edges(&self, topology: &Topology, triangle: usize, owned: &mut Vec<Labelled>) {
         let bits = self.bits[triangle] >> 3;
-        let edges = topology.triangle_edges(TriangleId::new(triangle));
-        owned.extend((0..3).filter(|side| bits >> side & 1 == 1).map(|side| {
-            let [a, b] = topology.edge(edges[side]);
-            (edges[side].0, [a.0, b.0, b.0])
-        }));
+        for (side, edge) in topology.triangle_edges(TriangleId::new(triangle)).into_iter().enumerate() {
+            if bits >> side & 1 == 1 {
+                let [a, b] = topology.edge(edge);
+                owned.push((edge.0, [a.0, b.0, b.0]));
+            }
+        }
     }
 }
 
