@@ -255,7 +255,7 @@ mod tests {
         let surfaces = world.surfaces.positions_at(&world.bodies, state.time);
         let mut refined = |cloth: &[DVec3], collisions: Collisions| {
             let settings = RefineSettings { collisions, ..RefineSettings::default() };
-            let positions = [cloth, &surfaces].concat();
+            let positions = [cloth, &surfaces[..]].concat();
             let assembly = world.assembly().clone();
             let (refined, finest) =
                 refine_once(assembly, &[], &positions, Depth::Levels(2), &settings, &mut |_, _, _| {}).unwrap();
