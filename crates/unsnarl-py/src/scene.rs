@@ -120,7 +120,7 @@ impl Simulated {
     ) -> PyResult<Vec<(String, Bound<'py, PyArray2<f64>>, Bound<'py, PyArray2<i32>>)>> {
         let bodies: Vec<(String, Vec<DVec3>, Vec<[u32; 3]>)> = self.read(py, |inner| {
             let world = &inner.simulation.world;
-            let places = world.surfaces.positions_at(&world.bodies, inner.simulation.state.time);
+            let places = world.surfaces.positions_at(&world.bodies, inner.simulation.state.moment());
             let mut first = 0;
             let mut own = |(body, mesh): (&unsnarl::bodies::Body, &unsnarl_geometry::TriMesh)| {
                 let range = first..first + mesh.positions.len();

@@ -1,16 +1,21 @@
 //! One step: the only place that calls the stages, in the order in which data flows.
 //!
-//! bodies -> analysis -> untangle -> dynamics (propose) -> contact -> dynamics (finish)
+//! rigid -> bodies -> analysis -> untangle -> dynamics (propose) -> contact -> dynamics (finish)
+//!
+//! Where cloth presses simulated bodies harder or softer than expected, the whole is done again with a better guess; see
+//! [`crate::coupling`].
 
 use crate::analysis::{self, Assembly, Tangle};
-use crate::bodies::{self, Moved, Obstacle, Press};
-use crate::contact::{self, CollisionMethod, ContactReport, LayerMethod, Nearby, Part, Proposal, Purpose, Resolved};
+use crate::bodies::{self, Moment, Moved, Obstacle, Press};
+use crate::contact::{self, CollisionMethod, ContactReport, LayerMethod, Nearby, Part, Proposal, Purpose, Push, Resolved};
+use crate::coupling::{self, Guess};
 use crate::dynamics::{self, Cushion, Guidance, Hold, Start, Support};
 use crate::geometry::ccd::Motion;
 use crate::geometry::{DVec3, VertexId};
 use crate::model::Model;
 use crate::report::StepReport;
 use crate::rest_shape::principal_stretches;
+use crate::rigid::{self, RigidState, Wrench};
 use crate::settings::{ClothModel, Flypaper, LinearSolver, Settings};
 use crate::simulation::World;
 use crate::state::State;
@@ -27,6 +32,8 @@ use std::sync::Arc;
 /// The stages, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
+    /// Simulated bodies have moved.
+    Rigid,
     /// Obstacles have been placed.
     Bodies,
     /// What crosses at the start is known.
@@ -46,6 +53,8 @@ pub enum Stage {
 /// Memory of all stages. Dropping it changes no result.
 #[derive(Clone, Debug, Default)]
 pub struct Workspace {
+    /// Memory of simulated bodies.
+    pub rigid: rigid::Workspace,
     /// Memory of dynamics.
     pub dynamics: dynamics::Workspace,
     /// Memory of analysis.
@@ -97,10 +106,70 @@ pub fn step(
     workspace: &mut Workspace,
     observe: &mut dyn FnMut(Stage),
 ) -> (State, StepReport) {
+    let rigid_bodies = &world.rigid.bodies;
+    if rigid_bodies.bodies.is_empty() {
+        let Clothed { next, report, .. } = step_cloth(world, state, &state.rigid, settings, length, workspace, observe);
+        return (next, report);
+    }
+    let mut guess = Guess::from_loads(&state.loads, rigid_bodies.bodies.len(), length);
+    let mut best: Option<(f64, Clothed, Vec<Wrench>)> = None;
+    for round in 1..=settings.coupling.rounds.max(1) {
+        let mut moved = state.rigid.clone();
+        world.rigid.prescribe(&world.bodies, &mut moved, state.time, length);
+        let gravity = world.environment.gravity;
+        let rigid_memory = &mut workspace.rigid;
+        let done =
+            rigid::advance(rigid_bodies, &mut moved, length, gravity, &guess.given, &settings.rigid, rigid_memory);
+        world.rigid.arrive(&world.bodies, &mut moved, state.time + length);
+        observe(Stage::Rigid);
+        let mut clothed = step_cloth(world, state, &moved, settings, length, workspace, observe);
+        clothed.report.rigid = Some(done);
+        clothed.report.coupling_rounds = round;
+        clothed.next.rigid = moved;
+        let missing = guess.missing(&clothed.pressed);
+        let kick = coupling::largest_kick(rigid_bodies, &missing);
+        guess.correct(&missing, rigid_bodies);
+        let is_settled = kick <= settings.coupling.tolerance;
+        if best.as_ref().is_none_or(|(least, ..)| kick < *least) {
+            best = Some((kick, clothed, missing));
+        }
+        if is_settled {
+            break;
+        }
+    }
+    let (_, Clothed { mut next, report, pressed }, missing) = best.expect("there is at least one round");
+    coupling::give(&mut next.rigid, rigid_bodies, &missing);
+    next.loads = coupling::loads(&pressed, length);
+    (next, report)
+}
+
+/// A step of cloth among bodies whose motion is known.
+struct Clothed {
+    next: State,
+    report: StepReport,
+    /// What every rigid body received from cloth.
+    pressed: Vec<Wrench>,
+}
+
+fn step_cloth(
+    world: &World,
+    state: &State,
+    moved: &RigidState,
+    settings: &Settings,
+    length: f64,
+    workspace: &mut Workspace,
+    observe: &mut dyn FnMut(Stage),
+) -> Clothed {
     let model = &world.model;
+    if model.masses.is_empty() {
+        let pressed = vec![Wrench::default(); moved.placements.len()];
+        let next = State { time: state.time + length, ..state.clone() };
+        return Clothed { next, report: StepReport::default(), pressed };
+    }
     let mut solids = bodies::place(&world.bodies, state.time, length);
     solids.extend(world.surfaces.place_tips(&world.bodies, state.time, length, settings.collision.tip_radius));
-    let surfaces = [state.time, state.time + length].map(|time| world.surfaces.positions_at(&world.bodies, time));
+    let end = Moment { time: state.time + length, poses: &moved.placements };
+    let surfaces = [state.moment(), end].map(|moment| world.surfaces.positions_at(&world.bodies, moment));
     observe(Stage::Bodies);
     let positions = [state.positions.as_slice(), &surfaces[0]].concat();
     let tangle = tangle(world, &positions, settings, &mut workspace.analysis);
@@ -143,7 +212,7 @@ pub fn step(
         calm: Calm::around(&held, &around, settings.untangle.pinch.calm_speed),
         settings,
     };
-    let Outcome { proposed, contacts, collision } = trial.run(workspace, observe);
+    let Outcome { proposed, contacts, collision, pushes } = trial.run(workspace, observe);
     let mut report = StepReport {
         dynamics: proposed.report,
         contacts,
@@ -152,12 +221,13 @@ pub fn step(
         red_vertices: tangle.colours.red_vertices.len(),
         pulls: state.pulls.len(),
         pinched: held,
-        largest_stretch: 0.0,
+        ..StepReport::default()
     };
+    let pressed = coupling::wrenches(&world.riders, &pushes, &positions, &state.rigid);
     let next = dynamics::finish(&start, proposed, &settings.dynamics, &mut workspace.dynamics);
     observe(Stage::Finish);
     report.largest_stretch = largest_stretch(model, &next);
-    (next, report)
+    Clothed { next, report, pressed }
 }
 
 /// Rounds in which supports that pull are dropped.
@@ -191,6 +261,8 @@ struct Outcome {
     proposed: dynamics::Proposal,
     contacts: usize,
     collision: ContactReport,
+    /// What vertices of bodies took from cloth.
+    pushes: Vec<(VertexId, Push)>,
 }
 
 impl Trial<'_> {
@@ -214,8 +286,10 @@ impl Trial<'_> {
         let mut contacts = self.keep_out(&presses, &mut proposed);
         observe(Stage::KeepOut);
         if !is_pipeline {
-            return Outcome { proposed, contacts, collision: ContactReport::default() };
+            let pushes = coupling::pushes_of_supports(&proposed.borne).collect();
+            return Outcome { proposed, contacts, collision: ContactReport::default(), pushes };
         }
+        let mut pushes = Vec::new();
         let mut resolved = self.resolve(Purpose::FindSupports, &proposed, &mut near, workspace, observe);
         if !resolved.supports.is_empty() {
             let first = resolved.report;
@@ -223,13 +297,15 @@ impl Trial<'_> {
             let supports = self.lean(&holds, resolved.supports, &near, &mut proposed, workspace);
             observe(Stage::Propose);
             contacts = self.keep_out(&presses, &mut proposed);
-            self.rub(&supports, &mut proposed);
+            pushes = self.rub(&supports, &mut proposed);
             observe(Stage::KeepOut);
             resolved = self.resolve(Purpose::Resolve, &proposed, &mut near, workspace, observe);
             resolved.report.join(&first);
         }
+        pushes.extend(coupling::pushes_of_supports(&proposed.borne));
+        pushes.append(&mut resolved.taken);
         let collision = take_over(resolved, &mut proposed);
-        Outcome { proposed, contacts, collision }
+        Outcome { proposed, contacts, collision, pushes }
     }
 
     /// What lies within thickness, and the springs between it that dynamics takes over.
@@ -278,16 +354,19 @@ impl Trial<'_> {
         supports
     }
 
-    /// Lets supported points rub by Coulomb's law.
-    fn rub(&self, supports: &[(Support, f64)], proposed: &mut dynamics::Proposal) {
+    /// Lets supported points rub by Coulomb's law; returns what bodies take.
+    fn rub(&self, supports: &[(Support, f64)], proposed: &mut dynamics::Proposal) -> Vec<(VertexId, Push)> {
         let (start, step) = (&self.start.state.positions, self.start.step);
+        let mut pushes = Vec::new();
         for (support, pressed) in supports {
             let motion = support.apply(&proposed.positions) - support.apply(start) - support.carried;
             let slide = motion - support.normal * motion.dot(support.normal);
             let rubbed = bodies::rub(slide, support.friction * pressed.max(0.0));
             support.shift(-rubbed, &mut proposed.positions);
             support.shift(-rubbed / step, &mut proposed.velocities);
+            pushes.extend(coupling::pushes_of_friction(support, -rubbed / step, &self.start.model.masses));
         }
+        pushes
     }
 
     fn propose_again(

@@ -118,7 +118,7 @@ fn run(flypaper: Flypaper, method: Method) -> Run {
     let mut seen = Run::default();
     for _ in 0..(2.5 / FRAME) as usize {
         let start = simulation.state.positions.clone();
-        let surface = simulation.world.surfaces.positions_at(&simulation.world.bodies, simulation.state.time);
+        let surface = simulation.world.surfaces.positions_at(&simulation.world.bodies, simulation.state.moment());
         let tangle = analysis::analyze(meshes.assembly(), &surface, &mut workspace);
         let pinches = pinch::find(&meshes, &surface, &tangle, &start, &PinchSettings::default());
         let rests = simulation.state.time > CLOSED && simulation.state.time + FRAME < OPENING;

@@ -10,7 +10,7 @@ use super::{SceneError, at_its_line, body, changed_table, read_text, tables};
 use crate::garment_file;
 use crate::mesh::{self, KeepSource, MeshFile, ReadOptions};
 use std::path::{Component, Path, PathBuf};
-use unsnarl::bodies::{Body, Surfaces};
+use unsnarl::bodies::{Body, Moment, Surfaces};
 use unsnarl::dress::{DressSettings, Front, GarmentWish};
 use unsnarl::scene::fabric::Fabric;
 use unsnarl::scene::garment::Garment;
@@ -83,8 +83,8 @@ fn build(file: &SceneFile, table: toml::Table, folder: &Path) -> Result<DressSce
     }
     let edge = mean_edge(&cloths);
     let surfaces = Surfaces::new(&bodies, edge);
-    let stand = surfaces.positions_at(&bodies, file.dress.time);
-    let carried_from = file.dress.carry_from.map(|time| surfaces.positions_at(&bodies, time));
+    let stand = surfaces.positions_at(&bodies, Moment::at(file.dress.time));
+    let carried_from = file.dress.carry_from.map(|time| surfaces.positions_at(&bodies, Moment::at(time)));
     let mut first = 0;
     let mut standing = Vec::new();
     for (body, mesh) in bodies.iter().zip(surfaces.meshes()) {

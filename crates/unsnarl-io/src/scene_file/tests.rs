@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::real_data::real_data;
+use unsnarl::bodies::Moment;
 
 const SHEET: &str = "[scene]\nframes = 5\n\n[[cloth]]\nsheet = { size = [1.0, 0.5], cells = [4, 2] }\n";
 
@@ -118,7 +119,7 @@ fn meshes_sequences_and_characters_are_bodies() {
     std::fs::write(folder.path().join("m3.obj"), "v 0 0 0\nv 1 0 0\nv 0 0 1\nv 1 1 1\nf 1 2 3\n").unwrap();
     let with = |body: &str| parse("s.toml", &format!("{SHEET}[[body]]\n{body}\n"), folder.path(), &[]);
     let scene = with("mesh = \"m1.obj\"\nposition = [0, 2, 0]").unwrap();
-    let at = |scene: &Scene, time: f64| scene.world.surfaces.positions_at(&scene.world.bodies, time)[0].y;
+    let at = |scene: &Scene, time: f64| scene.world.surfaces.positions_at(&scene.world.bodies, Moment::at(time))[0].y;
     assert_eq!(at(&scene, 0.0), 2.0);
     let scene = with("sequence = { files = \"m{}.obj\", first = 1, last = 2, frame-rate = 10 }").unwrap();
     assert!((at(&scene, 0.05) - 0.25).abs() < 1e-15 && at(&scene, 9.0) == 0.5);
@@ -131,10 +132,10 @@ fn meshes_sequences_and_characters_are_bodies() {
     let Some(glb) = real_data("character_cc0/body.glb") else { return };
     let glb = glb.display();
     let scene = with(&format!("mesh = \"{glb}\"\nclip = \"sit01\"\nclip-start = 0.5")).unwrap();
-    let still = scene.world.surfaces.positions_at(&scene.world.bodies, 0.25);
+    let still = scene.world.surfaces.positions_at(&scene.world.bodies, Moment::at(0.25));
     assert_eq!(still.len(), 13_380);
-    assert_eq!(still, scene.world.surfaces.positions_at(&scene.world.bodies, 0.5));
-    assert_ne!(still, scene.world.surfaces.positions_at(&scene.world.bodies, 1.0));
+    assert_eq!(still, scene.world.surfaces.positions_at(&scene.world.bodies, Moment::at(0.5)));
+    assert_ne!(still, scene.world.surfaces.positions_at(&scene.world.bodies, Moment::at(1.0)));
     assert!(problem(&format!("mesh = \"{glb}\"\nclip = \"hop\"")).contains("no clip hop; the file has fight01"));
 }
 
@@ -167,7 +168,7 @@ fn usd_time_samples_move_a_body() {
     std::fs::write(folder.path().join("m.usda"), MOVING).unwrap();
     let with = |body: &str| parse("s.toml", &format!("{SHEET}[[body]]\n{body}\n"), folder.path(), &[]);
     let scene = with("mesh = \"m.usda\"\nclip-start = 1\nclip-speed = 2").unwrap();
-    let at = |time: f64| scene.world.surfaces.positions_at(&scene.world.bodies, time)[0];
+    let at = |time: f64| scene.world.surfaces.positions_at(&scene.world.bodies, Moment::at(time))[0];
     // Twice as fast: the points arrive after half a second, the transform after one.
     for (time, y, z) in
         [(0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (1.25, 1.0, 1.0), (1.5, 2.0, 2.0), (2.0, 2.0, 4.0), (9.0, 2.0, 4.0)]
@@ -265,7 +266,7 @@ fn flypaper_weights_are_per_body_per_part_of_it_and_per_vertex_of_cloth() {
     let count = scene.world.surfaces.meshes()[0].positions.len();
     assert_eq!(weights.of_bodies.len(), 2 * count);
     assert!(weights.of_bodies[..count].iter().all(|&weight| weight == 0.9));
-    let hand = scene.world.surfaces.positions_at(&scene.world.bodies, 0.0).split_off(count);
+    let hand = scene.world.surfaces.positions_at(&scene.world.bodies, Moment::at(0.0)).split_off(count);
     for (place, &weight) in hand.iter().zip(&weights.of_bodies[count..]) {
         assert_eq!(weight, if place.y > 3.4 { 0.5 } else { 0.1 });
     }

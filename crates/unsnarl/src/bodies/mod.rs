@@ -1,18 +1,22 @@
-//! Where obstacles go: solids on keyframes and meshes that move, placed at the times of a step.
+//! Where obstacles go: solids on keyframes, meshes that move and rigid bodies that are simulated, placed at the moments of a step.
 //!
+//! A [`Moment`] is all that a placement depends on: the time for bodies on rails and skinned ones, the poses in the state for simulated
+//! ones.
 //! Every body has a surface of triangles, which contact treats as cloth of infinite mass. Solids, and closed meshes with a
 //! [`Volume`], are also felt by single cloth vertices, before contact: [`presses`] finds those that would enter and gives dynamics planes to hold them on, so
 //! that cloth hangs on them; [`keep_out`] puts a vertex that would end inside back on the surface, takes the velocity into it, and rubs by
 //! Coulomb's law. (Bridson 2003, 2.1, for cloth nodes against thick, smooth objects)
 //!
 //! Guarantees: after [`keep_out`] no vertex that may move is inside a solid by more than rounding (a level set: by more than
-//! its distance is wrong), unless two solids squeeze it. Positions of bodies depend on time alone, so a simulation that goes on meets them where they were.
-//! Does not: stop cloth from being squeezed where bodies cross each other.
+//! its distance is wrong), unless two solids squeeze it. Positions of bodies depend on the moment alone, and a moment is part of the state, so a simulation that
+//! goes on meets them where they were.
+//! Does not: stop cloth from being squeezed where bodies cross each other; move simulated bodies, which is the rigid stage's work.
 
 pub mod keyframes;
+mod moment;
 pub mod moving_mesh;
 pub mod shape;
-mod tessellate;
+pub(crate) mod tessellate;
 mod tips;
 pub mod volume;
 
@@ -20,13 +24,15 @@ use crate::dynamics::{Guidance, Hold};
 use crate::geometry::{DVec3, TriMesh, VertexId};
 use crate::model::Model;
 use keyframes::{Keyframes, Placement};
+pub use moment::Moment;
 use moving_mesh::MovingMesh;
 use rayon::prelude::*;
 use shape::Shape;
+use std::sync::Arc;
 use tips::{Balls, Tip};
 use volume::{Instant, Volume, VolumeError};
 
-/// Something that cloth cannot pass and does not move.
+/// Something that cloth cannot pass. Cloth moves it only if it is simulated.
 #[derive(Clone, Debug)]
 pub struct Body {
     /// What errors and reports call it.
@@ -53,6 +59,13 @@ pub enum Form {
     },
     /// Triangles, thin or closed, that move and may change shape.
     Mesh(MovingMesh),
+    /// A simulated body, felt by its triangles. Copies share them.
+    Simulated {
+        /// The surface in the body's own frame.
+        surface: Arc<TriMesh>,
+        /// Which of the poses of a moment is its own.
+        number: usize,
+    },
 }
 
 impl Body {
@@ -64,6 +77,11 @@ impl Body {
     /// A mesh that is felt by its triangles.
     pub fn mesh(name: impl Into<String>, mesh: MovingMesh, friction: f64, thickness: f64) -> Self {
         Self { name: name.into(), form: Form::Mesh(mesh), friction, thickness, volume: None }
+    }
+
+    /// A body whose pose is part of the state.
+    pub fn simulated(name: impl Into<String>, surface: Arc<TriMesh>, number: usize, friction: f64, thickness: f64) -> Self {
+        Self { name: name.into(), form: Form::Simulated { surface, number }, friction, thickness, volume: None }
     }
 
     /// The same body, felt by its distance too if it is a mesh; samples lie at a spacing, metres, that depends on its size by
@@ -83,6 +101,7 @@ impl Body {
                 let instant = self.volume.as_ref()?.at(mesh, time + step, step)?;
                 Solid::LevelSet(instant, mesh.motion().placement(time + step, step))
             }
+            Form::Simulated { .. } => return None,
         };
         Some(Obstacle { solid, friction: self.friction, thickness: self.thickness })
     }
@@ -92,6 +111,7 @@ impl Body {
         match &self.form {
             Form::Solid { shape, .. } => tessellate::surface(shape, edge),
             Form::Mesh(mesh) => TriMesh { positions: mesh.positions_at(0.0), triangles: mesh.triangles().to_vec() },
+            Form::Simulated { surface, .. } => surface.as_ref().clone(),
         }
     }
 }
@@ -112,7 +132,7 @@ impl Surfaces {
         let meshes: Vec<TriMesh> = bodies.iter().map(|body| body.own_surface(edge)).collect();
         let tips = |(body, mesh): (&Body, &TriMesh)| match body.form {
             Form::Mesh(_) => tips::find(mesh),
-            Form::Solid { .. } => Vec::new(),
+            Form::Solid { .. } | Form::Simulated { .. } => Vec::new(),
         };
         let tips = bodies.iter().zip(&meshes).map(tips).collect();
         Self { meshes, tips, edge }
@@ -138,16 +158,15 @@ impl Surfaces {
         &self.meshes
     }
 
-    /// All vertices of all bodies at a time, one body after the other. Give the bodies that the surfaces were made of.
-    pub fn positions_at(&self, bodies: &[Body], time: f64) -> Vec<DVec3> {
+    /// All vertices of all bodies at a moment, one body after the other. Give the bodies that the surfaces were made of.
+    pub fn positions_at(&self, bodies: &[Body], moment: Moment<'_>) -> Vec<DVec3> {
         let mut positions = Vec::new();
         for (body, mesh) in bodies.iter().zip(&self.meshes) {
-            match &body.form {
-                Form::Solid { motion, .. } => {
-                    let (origin, rotation) = motion.at(time);
+            match moment.frame_of(body) {
+                Some((origin, rotation)) => {
                     positions.extend(mesh.positions.iter().map(|&point| origin + rotation * point));
                 }
-                Form::Mesh(moving) => positions.extend(moving.positions_at(time)),
+                None => positions.extend(moment.own_positions_of(body)),
             }
         }
         positions

@@ -88,7 +88,9 @@ impl Constraints {
 
     fn handle(&mut self, at: usize, spring: Option<Spring>, input: &ContactInput, path: &mut Path) {
         let Constraint { contact, target, given, seen, .. } = &mut self.list[at];
+        let before = *given;
         if contact.push((*target, spring), self.manner, given, input.inverse_mass, &mut path.velocities) > 0.0 {
+            path.taken.note_contact(input, contact, before, *given);
             for vertex in contact.stencil.vertices {
                 if input.inverse_mass[vertex.index()] > 0.0 {
                     self.changed[vertex.index()] = self.clock;

@@ -63,6 +63,13 @@ pub(super) fn merge(
             break;
         }
     }
+    for zone in zones.members() {
+        let prescribed: Vec<VertexId> =
+            zone.iter().copied().filter(|vertex| input.inverse_mass[vertex.index()] == 0.0).collect();
+        let share = 1.0 / prescribed.len().max(1) as f64;
+        let bearers: Vec<(VertexId, f64)> = prescribed.into_iter().map(|vertex| (vertex, share)).collect();
+        path.taken.note_change(input, &zone, (&before, &path.velocities), &bearers);
+    }
     found
 }
 

@@ -8,7 +8,8 @@
 //! Guarantees: between `start` and the returned positions no pair of elements crosses unless the rules let it, it already
 //! touched at the start, or all its vertices are prescribed; pairs that only a prescribed vertex could have saved are
 //! counted as `unresolved`. Without contact the proposed positions come back bit for bit. Impulses and zones of free
-//! vertices keep linear momentum. The result does not depend on threads or on the workspace.
+//! vertices keep linear momentum, and what they lose to prescribed vertices is told as [`Resolved::taken`], but for what the last
+//! resort stops far from any body. The result does not depend on threads or on the workspace.
 //! Does not: start from intersecting cloth in any helpful way; that is the untangler's work.
 //! Departs: zones merge in pair order; see the stages for the rest.
 
@@ -26,6 +27,7 @@ mod rules;
 mod scene;
 mod settings;
 mod symmetric;
+mod taken;
 #[cfg(test)]
 mod tests;
 
@@ -35,11 +37,13 @@ pub use report::ContactReport;
 pub use rules::{OrdinaryRules, PairRules, Rule};
 pub use scene::{ContactScene, ObstacleMesh, Proposal};
 pub use settings::{CollisionMethod, ContactSettings, FinalFrameChoice, LastResort, LayerMethod, ZoneMotion};
+pub use taken::Push;
 
 use crate::dynamics::Support;
 use crate::geometry::ccd::{ElementPair, ElementTree, Motion};
 use crate::geometry::{DVec3, TriangleId, VertexId};
 use constraints::Constraint;
+use taken::Taken;
 use std::collections::BTreeMap;
 
 /// All that a step of contact looks at. Slices hold one item per vertex of the mesh.
@@ -89,6 +93,8 @@ pub struct Resolved {
     pub changed: Vec<VertexId>,
     /// Where repulsion or impulses pushed cloth away from something prescribed, in pair order.
     pub supports: Vec<Support>,
+    /// What prescribed vertices took from cloth, in vertex order.
+    pub taken: Vec<(VertexId, Push)>,
     /// What was done.
     pub report: ContactReport,
 }
@@ -212,6 +218,8 @@ struct Path<'a> {
     changed: Vec<bool>,
     /// Where something prescribed has pushed cloth.
     supports: BTreeMap<ElementPair, Support>,
+    /// What prescribed vertices took from cloth.
+    taken: Taken,
     purpose: Purpose,
     /// What is within thickness at the start, if it is known already.
     nearby: Option<&'a Nearby>,
@@ -230,6 +238,7 @@ impl<'a> Path<'a> {
             end: input.end.to_vec(),
             changed,
             supports,
+            taken: Taken::default(),
             purpose,
             nearby: None,
             stop,
@@ -279,6 +288,7 @@ impl<'a> Path<'a> {
     fn finish(self, report: ContactReport) -> Resolved {
         let marked = |marks: &[bool]| (0..marks.len()).filter(|&at| marks[at]).map(VertexId::new).collect();
         let (changed, supports) = (marked(&self.changed), self.supports.into_values().collect());
-        Resolved { positions: self.end, velocities: self.velocities, changed, supports, report }
+        let taken = self.taken.into_list();
+        Resolved { positions: self.end, velocities: self.velocities, changed, supports, taken, report }
     }
 }

@@ -114,6 +114,7 @@ impl Contact {
         };
         let corner = |k: usize| cloth.clone().nth(k).unwrap_or(cloth.start);
         let share = |k: usize| if k < cloth.len() { weights[corner(k)].abs() } else { 0.0 };
+        let bearer = |k: usize| body.clone().nth(k).unwrap_or(body.start);
         let of_body =
             |values: &[DVec3]| body.clone().map(|k| values[vertices[k].index()] * weights[k].abs()).sum::<DVec3>();
         let (normal, place) = (self.normal * sign, of_body(input.end));
@@ -124,6 +125,8 @@ impl Contact {
             offset: normal.dot(place) + gap,
             friction: self.friction,
             carried: place - of_body(input.start),
+            bearers: [0, 1, 2].map(|k| vertices[bearer(k)]),
+            shares: [0, 1, 2].map(|k| if k < body.len() { weights[bearer(k)].abs() } else { 0.0 }),
             stiffness: None,
         })
     }

@@ -88,6 +88,9 @@ pub struct Proposal {
     pub velocities: Vec<DVec3>,
     /// What the solver did.
     pub report: DynamicsReport,
+    /// The supports of the guidance with the impulse that each gives over the step along its normal, N s; the mass-spring model does not
+    /// tell.
+    pub borne: Vec<(Support, f64)>,
     /// What the mass-spring model needs to finish; empty for the other.
     pub half_step: mass_spring::HalfStep,
 }
@@ -158,6 +161,8 @@ pub fn finish(start: &Start, resolved: Proposal, settings: &DynamicsSettings, wo
         hinge_stiffness: state.hinge_stiffness.clone(),
         pulls: state.pulls.clone(),
         previous,
+        rigid: state.rigid.clone(),
+        loads: state.loads.clone(),
     }
 }
 

@@ -28,6 +28,10 @@ pub struct Support {
     pub friction: f64,
     /// How far the body would carry the point in the step.
     pub carried: DVec3,
+    /// Vertices of the body that bear the point; repeated with share 0 where there are fewer than three.
+    pub bearers: [VertexId; 3],
+    /// Their shares of what it bears: not negative, their sum is 1, or all 0 where nobody asks.
+    pub shares: [f64; 3],
     /// Of its spring, N/m; `None`: as stiff as it takes to hold the point at the plane.
     pub stiffness: Option<f64>,
 }
@@ -84,16 +88,17 @@ impl Support {
     }
 }
 
-/// Adds supports to the system of an implicit step, `matrix change = right`, in which a change of velocity moves by `reach`.
+/// Adds supports to the system of an implicit step, `matrix change = right`, in which a change of velocity moves by `reach`. Returns the
+/// stiffness of each, kg: times its depth after the solve and over `reach` it is the impulse that it gives.
 pub(super) fn add_supports(
     supports: &[Support],
     pattern: &Pattern,
     positions: &[DVec3],
     reach: f64,
     (matrix, right): (&mut BlockMatrix, &mut [DVec3]),
-) {
+) -> Vec<f64> {
     let stiffness: Vec<f64> = supports.iter().map(|support| support.stiffness(pattern, matrix, reach)).collect();
-    for (support, stiffness) in supports.iter().zip(stiffness) {
+    for (support, &stiffness) in supports.iter().zip(&stiffness) {
         let (normal, weights) = (support.normal, support.weights);
         let along = DMat3::from_cols(normal * normal.x, normal * normal.y, normal * normal.z) * stiffness;
         let push = normal * (stiffness * support.depth(positions) / reach);
@@ -107,6 +112,7 @@ pub(super) fn add_supports(
             }
         }
     }
+    stiffness
 }
 
 fn trace(matrix: DMat3) -> f64 {

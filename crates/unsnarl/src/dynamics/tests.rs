@@ -184,6 +184,8 @@ fn a_supported_point_stays_above_its_plane_in_both_models() {
         offset: 0.0,
         friction: 0.0,
         carried: DVec3::ZERO,
+        bearers: vertices,
+        shares: [0.0; 3],
         stiffness: None,
     };
     let support = Support { offset: support.apply(&state.positions).y, ..support };

@@ -52,7 +52,7 @@ pub fn final_frame(
     settings: &Settings,
     memory: &mut analysis::Workspace,
 ) -> Option<FinalFrame> {
-    let surfaces = world.surfaces.positions_at(&world.bodies, state.time);
+    let surfaces = world.surfaces.positions_at(&world.bodies, state.moment());
     let mut met = |cloth: &[DVec3]| Met::of(world, cloth, &surfaces, memory);
     let before = met(&state.positions);
     if before.with_bodies == 0 {

@@ -74,7 +74,7 @@ pub fn propose(start: &Start, guidance: &Guidance, settings: &DynamicsSettings, 
     }
     half.velocities = if unlimited.is_empty() { average.clone() } else { unlimited };
     half.average = average.clone();
-    Proposal { positions, velocities: average, report, half_step: half }
+    Proposal { positions, velocities: average, report, borne: Vec::new(), half_step: half }
 }
 
 /// The velocity at the end of the step, from the positions that contact left.
