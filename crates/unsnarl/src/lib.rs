@@ -12,6 +12,7 @@ pub mod model;
 pub mod output;
 pub mod report;
 pub mod rest_shape;
+pub mod rigid;
 pub mod samples;
 pub mod scene;
 pub mod settings;

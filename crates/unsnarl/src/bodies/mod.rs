@@ -12,7 +12,7 @@
 pub mod keyframes;
 pub mod moving_mesh;
 pub mod shape;
-mod tessellate;
+pub(crate) mod tessellate;
 mod tips;
 pub mod volume;
 
