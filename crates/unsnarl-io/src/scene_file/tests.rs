@@ -94,9 +94,61 @@ fn the_bundled_scenes_and_the_published_schema_are_up_to_date() {
             count += 1;
         }
     }
-    assert!(count >= 22);
+    assert!(count >= 31);
     let published = std::fs::read_to_string(root.join("docs/scene.schema.json")).unwrap();
     assert!(published == schema(), "write it anew with: unsnarl sim --schema > docs/scene.schema.json");
+}
+
+#[test]
+fn rigid_bodies_and_their_copies_become_part_of_the_state() {
+    let text = "[[body]]\nplane = {}\n[[rigid]]\nbox = { size = [0.2, 0.4, 0.6] }\nmass = 3\nposition = [1, 2, 3]\nspin = [0, 2, 0]\n\
+                velocity = [0, 0, 4]\n[[rigid]]\nname = \"ring\"\nring = { radius = 0.2, tube = 0.05 }\ndensity = 2\n\
+                copies = { count = [2, 3, 1], spacing = [0.5, 0.25, 0] }\n";
+    let scene = parse("s.toml", text, Path::new("."), &[]).unwrap();
+    let (world, state) = (&scene.world, &scene.state);
+    assert_eq!((world.model.masses.len(), world.bodies.len(), state.rigid.placements.len()), (0, 8, 8));
+    assert_eq!(state.rigid.placements[1].position, unsnarl_geometry::DVec3::new(1.0, 2.0, 3.0));
+    assert_eq!(state.rigid.velocities[1].z, 4.0);
+    // A box about its y axis: m (x^2 + z^2) / 12.
+    assert!((state.rigid.angular_momenta[1].y - 2.0 * 3.0 * (0.04 + 0.36) / 12.0).abs() < 1e-12);
+    let volume = 2.0 * std::f64::consts::PI.powi(2) * 0.2 * 0.05 * 0.05;
+    assert!((world.rigid.bodies.bodies[2].mass - 2.0 * volume).abs() < 1e-12);
+    assert_eq!(state.rigid.placements[7].position, unsnarl_geometry::DVec3::new(0.5, 0.5, 0.0));
+    assert_eq!((scene.rigid[1].name.as_str(), scene.rigid[1].bodies.clone()), ("ring", 2..8));
+    assert!(state.rigid.is_valid(&world.rigid.bodies));
+}
+
+#[test]
+fn what_cannot_be_a_rigid_body_is_named_with_its_line() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("open.obj"), "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 2 3\nf 1 2 4\nf 2 3 4\n").unwrap();
+    let flat = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 1 1 0\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\n";
+    std::fs::write(folder.path().join("flat.obj"), flat).unwrap();
+    let error = |rest: &str| {
+        let text = format!("[scene]\nframes = 2\n[[rigid]]\n{rest}\n");
+        parse("s.toml", &text, folder.path(), &[]).unwrap_err().to_string()
+    };
+    let open = error("mesh = \"open.obj\"");
+    assert!(open.starts_with("s.toml:4: rigid.0.mesh: ") && open.contains("a rigid body needs a closed mesh"), "{open}");
+    let flat = error("mesh = \"flat.obj\"");
+    assert!(flat.contains("it encloses no volume"), "{flat}");
+    for (rest, expected) in [
+        ("sphere = { radius = 0.1 }\ndensity = -2", "s.toml:5: rigid.0.density: -2; expected a number above 0"),
+        ("sphere = { radius = 0.1 }\nmass = 0", "s.toml:5: rigid.0.mass: 0; expected a number above 0"),
+        ("sphere = { radius = 0.1 }\nmass = 1\ndensity = 1", "s.toml:5: rigid.0.mass: give density or mass, not both"),
+        ("sphere = { radius = -1 }", "s.toml:4: rigid.0.sphere: the radius is -1; a positive, finite length is needed"),
+        ("box = { size = [1, 0, 1] }", "s.toml:4: rigid.0.box: half a side is 0; a positive, finite length is needed"),
+        ("ring = { radius = 1, tube = 2 }", "s.toml:4: rigid.0.ring: the hole's radius is -1; a positive, finite length is needed"),
+        ("restitution = 2\nsphere = { radius = 1 }", "s.toml:4: rigid.0.restitution: 2; expected 0 to 1"),
+        ("sphere = { radius = 1 }\nvelocity = [1e9, 0, 0]", "s.toml:5: rigid.0.velocity: [1000000000.0, 0.0, 0.0]; expected numbers up to 10000"),
+        ("sphere = { radius = 1 }\ncopies = { count = [4000000000, 4000000000, 2] }", "s.toml:5: rigid.0.copies.count: [4000000000, 4000000000, 2]; expected 1 to 100000 bodies"),
+        ("name = \"nothing\"", "s.toml:3: rigid.0: expected exactly one of sphere, box, capsule, cylinder, ring and mesh"),
+        ("sphere = { radius = 1 }\n[settings.coupling]\nrounds = 0", "s.toml:6: settings.coupling.rounds: 0; expected 1 to 100"),
+    ] {
+        assert_eq!(error(rest), expected);
+    }
+    let unknown = error("sphere = { radius = 1 }\nbounce = 1");
+    assert!(unknown.starts_with("s.toml:5: unknown field `bounce`"), "{unknown}");
 }
 
 /// A real pattern: panels with stitch lines.

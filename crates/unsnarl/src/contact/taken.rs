@@ -44,10 +44,16 @@ impl Taken {
         }
         let along = contact.normal * (after.along_normal() - before.along_normal());
         let impulse = (along + after.rubbed - before.rubbed) / compliance;
-        for (&vertex, weight) in contact.stencil.vertices.iter().zip(contact.stencil.weights) {
-            if input.inverse_mass[vertex.index()] == 0.0 {
-                *self.0.entry(vertex).or_default() += Push { impulse: impulse * weight, couple: DVec3::ZERO };
-            }
+        let prescribed = || {
+            let all = contact.stencil.vertices.into_iter().zip(contact.stencil.weights);
+            all.filter(|(vertex, _)| input.inverse_mass[vertex.index()] == 0.0)
+        };
+        // The two sides are apart at the start, so that their impulses have a moment.
+        let moment = contact.stencil.apply(input.start).cross(impulse);
+        let whole: f64 = prescribed().map(|(_, weight)| weight.abs()).sum();
+        for (vertex, weight) in prescribed().filter(|(_, weight)| *weight != 0.0) {
+            let push = Push { impulse: impulse * weight, couple: moment * (-weight.abs() / whole) };
+            *self.0.entry(vertex).or_default() += push;
         }
     }
 
