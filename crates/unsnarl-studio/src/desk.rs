@@ -8,7 +8,7 @@ use crate::folder::{Folder, PathError};
 use crate::log::Log;
 use crate::opening::{self, OpenError, Opened, Opening};
 use crate::packet::Packet;
-use crate::playback::{PlayedFrame, Playback};
+use crate::playback::{Playback, PlayedFrame};
 use crate::portrait;
 use crate::workpiece::{Advance, Pin, Workpiece};
 use serde_json::json;

@@ -2,6 +2,7 @@
 
 pub use unsnarl_geometry as geometry;
 
+pub mod analyses;
 pub mod analysis;
 pub mod bodies;
 pub mod contact;
@@ -10,6 +11,7 @@ pub mod dress;
 pub mod dynamics;
 pub mod fix;
 pub mod model;
+mod near;
 pub mod output;
 pub mod report;
 pub mod rest_shape;

@@ -74,7 +74,7 @@ impl World {
         Self::with_rigid(model, environment, bodies, handles, RigidWorld::default())
     }
 
-    /// The same with simulated bodies, whose surfaces are among `bodies`. Without cloth nothing is prepared that only cloth needs.
+    /// The same with simulated bodies, whose surfaces are the last of `bodies`. Without cloth nothing is prepared that only cloth needs.
     pub fn with_rigid(
         model: Model,
         environment: Environment,
@@ -99,9 +99,11 @@ impl World {
             .map(|(body, mesh)| (body.name.clone(), PartKind::Body, mesh.positions.len(), mesh.triangles.as_slice()));
         let assembly = Assembly::new(cloth.chain(solid))?;
         let sizes = shortening::mesh_sizes(&model, assembly.topology().vertex_count());
-        let mut body_meshes = BodyMeshes::new(met.iter().map(|body| body.name.as_str()).zip(surfaces.meshes()))?;
-        // A simulated body keeps its shape, so it pinches nothing alone, convex or not.
-        if bodies.iter().all(|body| !matches!(body.form, Form::Mesh(_))) {
+        // Simulated bodies rest on others with a little overlap; that is no pinch.
+        let obstacle_count = met.iter().take_while(|body| !matches!(body.form, Form::Simulated { .. })).count();
+        let on_rails = &met[..obstacle_count];
+        let mut body_meshes = BodyMeshes::new(on_rails.iter().map(|body| body.name.as_str()).zip(surfaces.meshes()))?;
+        if on_rails.iter().all(|body| matches!(body.form, Form::Solid { .. })) {
             body_meshes = body_meshes.of_convex_bodies();
         }
         let riders = coupling::riders(met, &surfaces, model.masses.len());

@@ -5,18 +5,20 @@
 //! Where cloth presses simulated bodies harder or softer than expected, the whole is done again with a better guess; see
 //! [`crate::coupling`].
 
-use crate::analysis::{self, Assembly, Tangle};
+use crate::analyses::Analyses;
+use crate::analysis::Tangle;
 use crate::bodies::{self, Moment, Moved, Obstacle, Press};
-use crate::contact::{self, CollisionMethod, ContactReport, LayerMethod, Nearby, Part, Proposal, Purpose, Push, Resolved};
+use crate::contact::{self, CollisionMethod, ContactReport, LayerMethod, Part, Proposal, Purpose, Push, Resolved};
 use crate::coupling::{self, Guess};
-use crate::dynamics::{self, Cushion, Guidance, Hold, Start, Support};
+use crate::dynamics::{self, Guidance, Hold, Start, Support};
 use crate::geometry::ccd::Motion;
 use crate::geometry::{DVec3, VertexId};
 use crate::model::Model;
+use crate::near::{Near, PULLED};
 use crate::report::StepReport;
 use crate::rest_shape::principal_stretches;
 use crate::rigid::{self, RigidState, Wrench};
-use crate::settings::{ClothModel, Flypaper, LinearSolver, Settings};
+use crate::settings::{ClothModel, Flypaper, Settings};
 use crate::simulation::World;
 use crate::state::State;
 use crate::untangle::calming::{Calm, Surroundings};
@@ -26,7 +28,6 @@ use crate::untangle::shortening::{self, Shortening};
 use crate::untangle::{self, Method, Remedy, Situation, flypaper, mainland};
 use rayon::prelude::*;
 use std::borrow::Cow;
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// The stages, in order.
@@ -63,38 +64,6 @@ pub struct Workspace {
     pub contact: contact::Workspace,
     /// Memory of the search for pinches.
     pub pinch: Analyses,
-}
-
-/// What crossed at the last few moments, so that none is analysed twice: the end of a step or frame is the start of the next.
-#[derive(Clone, Debug, Default)]
-pub struct Analyses {
-    /// Memory of the analysis itself.
-    pub workspace: analysis::Workspace,
-    known: VecDeque<(Vec<DVec3>, Arc<Tangle>)>,
-}
-
-/// A step that is taken again as two halves looks at three moments.
-const MOMENTS: usize = 3;
-
-impl Analyses {
-    /// What crosses at some positions.
-    pub fn at(&mut self, assembly: &Assembly, positions: &[DVec3]) -> Arc<Tangle> {
-        if let Some((_, tangle)) = self.known.iter().find(|known| known.0 == positions) {
-            return Arc::clone(tangle);
-        }
-        let tangle = analysis::analyze(assembly, positions, &mut self.workspace);
-        self.remember(positions.to_vec(), tangle)
-    }
-
-    /// Takes note of what crosses at some positions.
-    pub fn remember(&mut self, positions: Vec<DVec3>, tangle: Tangle) -> Arc<Tangle> {
-        let tangle = Arc::new(tangle);
-        self.known.push_back((positions, Arc::clone(&tangle)));
-        if self.known.len() > MOMENTS {
-            self.known.pop_front();
-        }
-        tangle
-    }
 }
 
 /// Takes one step. `observe` hears of every stage as it ends.
@@ -232,12 +201,6 @@ fn step_cloth(
 
 /// Rounds in which supports that pull are dropped.
 const SUPPORT_ROUNDS: usize = 3;
-/// A support whose point ends this far above its plane, metres, pulls.
-const PULLED: f64 = 1e-9;
-
-/// A cushion that is drawn out by more than this part of its rest gap pulls.
-const MAY_PULL: f64 = 0.001;
-
 /// What a proposal of the step is made from.
 struct Trial<'a> {
     world: &'a World,
@@ -428,51 +391,6 @@ impl Trial<'_> {
     }
 }
 
-/// What lies within thickness at the start of the step.
-#[derive(Default)]
-struct Near {
-    nearby: Nearby,
-    /// What dynamics does about it, with the numbers of the pairs.
-    cushions: Vec<(usize, Cushion)>,
-    /// The same between cloth and bodies.
-    pads: Vec<(usize, Support)>,
-}
-
-impl Near {
-    /// Guidance with the cushions.
-    fn guided(&self, guidance: &Guidance) -> Guidance {
-        let mut guidance = guidance.clone();
-        guidance.cushions = self.cushions.iter().map(|cushion| cushion.1).collect();
-        guidance.supports.extend(self.pads.iter().map(|pad| pad.1));
-        guidance
-    }
-
-    /// What cushions and pads push with where the solve ended, N, with the numbers of the pairs.
-    fn forces(&self, positions: &[DVec3]) -> Vec<(usize, f64)> {
-        let cushions = self.cushions.iter().filter(|(_, cushion)| cushion.stiffness > 0.0);
-        let of_cushions = cushions.map(|(at, cushion)| (*at, cushion.stiffness * cushion.compression(positions)));
-        let of_pads = self.pads.iter().map(|(at, pad)| (*at, pad.stiffness.unwrap_or_default() * pad.depth(positions)));
-        of_cushions.chain(of_pads).collect()
-    }
-
-    /// Lets go of the cushions and pads that pull; says whether there were any. A factor keeps its plan while they are there without strength.
-    fn drop_pulling(&mut self, positions: &[DVec3], solver: LinearSolver) -> bool {
-        let mut has_pulled = false;
-        for (_, cushion) in &mut self.cushions {
-            if cushion.compression(positions) <= -MAY_PULL * cushion.rest_gap {
-                cushion.stiffness = 0.0;
-                has_pulled = true;
-            }
-        }
-        if solver != LinearSolver::Direct {
-            self.cushions.retain(|(_, cushion)| cushion.stiffness > 0.0);
-        }
-        let count = self.pads.len();
-        self.pads.retain(|(_, pad)| pad.depth(positions) > -PULLED);
-        has_pulled || self.pads.len() < count
-    }
-}
-
 /// What crosses at the start of the step, where somebody wants to know.
 fn tangle(world: &World, positions: &[DVec3], settings: &Settings, memory: &mut Analyses) -> Arc<Tangle> {
     let wanted = settings.untangle.method != Method::Off && settings.collision.method == CollisionMethod::Pipeline;
@@ -562,6 +480,9 @@ fn stuck(
     memory: &mut Analyses,
 ) -> Stuck {
     let meshes = &world.body_meshes;
+    // Simulated bodies come after those on rails.
+    let count = meshes.topology().vertex_count();
+    let (start, end) = (&start[..count], &end[..count]);
     if settings.untangle.flypaper == Flypaper::Off || !meshes.may_pinch([start, end], settings.untangle.pinch.reach) {
         return Stuck::default();
     }
@@ -610,6 +531,7 @@ pub fn largest_stretch(model: &Model, state: &State) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analysis::{self, Assembly};
     use crate::geometry::TriMesh;
     use crate::model::Cloth;
 

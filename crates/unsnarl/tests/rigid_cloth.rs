@@ -83,8 +83,7 @@ fn momentum(simulation: &Simulation) -> DVec3 {
     let (world, state) = (&simulation.world, &simulation.state);
     let cloth: DVec3 = world.model.masses.iter().zip(&state.velocities).map(|(mass, v)| *v * *mass).sum();
     let bodies = world.rigid.bodies.bodies.iter().zip(&state.rigid.velocities);
-    cloth
-        + bodies.filter(|(body, _)| body.kind == Kind::Simulated).map(|(body, v)| *v * body.mass).sum::<DVec3>()
+    cloth + bodies.filter(|(body, _)| body.kind == Kind::Simulated).map(|(body, v)| *v * body.mass).sum::<DVec3>()
 }
 
 fn mass(simulation: &Simulation) -> f64 {

@@ -169,9 +169,7 @@ impl Cache {
     /// Whether states of the cache fit the scene's cloth and rigid bodies.
     pub fn fits(&self, scene: &Scene) -> bool {
         let other = Info::of(scene);
-        self.info.pieces == other.pieces
-            && self.info.rigid == other.rigid
-            && self.info.frame_rate == other.frame_rate
+        self.info.pieces == other.pieces && self.info.rigid == other.rigid && self.info.frame_rate == other.frame_rate
     }
 
     /// Describes another scene with the same cloth from now on.

@@ -21,10 +21,8 @@ pub struct RigidInfo {
 }
 
 pub(super) fn infos(groups: &[RigidGroup]) -> Vec<RigidInfo> {
-    let info = |group: &RigidGroup| RigidInfo {
-        name: group.name.clone(),
-        bodies: [group.bodies.start, group.bodies.len()],
-    };
+    let info =
+        |group: &RigidGroup| RigidInfo { name: group.name.clone(), bodies: [group.bodies.start, group.bodies.len()] };
     groups.iter().map(info).collect()
 }
 
@@ -79,10 +77,8 @@ pub(super) fn read_state(container: &Container, state: &mut State) -> Result<(),
         random: u64::from(high) << 32 | u64::from(low),
     };
     let loads: Vec<[f64; 6]> = container.reals("rigid_loads")?;
-    let wrench = |[a, b, c, d, e, f]: [f64; 6]| Wrench {
-        impulse: DVec3::new(a, b, c),
-        angular_impulse: DVec3::new(d, e, f),
-    };
+    let wrench =
+        |[a, b, c, d, e, f]: [f64; 6]| Wrench { impulse: DVec3::new(a, b, c), angular_impulse: DVec3::new(d, e, f) };
     state.loads = loads.into_iter().map(wrench).collect();
     Ok(())
 }

@@ -112,7 +112,8 @@ impl Source<'_> {
     /// How many points that is.
     fn point_count(&self) -> usize {
         let of_groups = self.cache.info.rigid.iter().zip(&self.shapes);
-        self.cache.info.vertices + of_groups.map(|(group, shape)| group.bodies[1] * shape.positions.len()).sum::<usize>()
+        self.cache.info.vertices
+            + of_groups.map(|(group, shape)| group.bodies[1] * shape.positions.len()).sum::<usize>()
     }
 
     /// Where every body of every group is at every frame.

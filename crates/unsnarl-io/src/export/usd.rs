@@ -59,7 +59,10 @@ fn write_instances(source: &Source<'_>, out: &mut dyn Write) -> Result<(), Faile
                 writeln!(out, "            {frame}: ({}, {}, {}, {}),", turn.w, turn.x, turn.y, turn.z)?;
             }
             writeln!(out, "        }}")?;
-            writeln!(out, "        uniform token[] xformOpOrder = [\"xformOp:translate\", \"xformOp:orient\"]\n    }}")?;
+            writeln!(
+                out,
+                "        uniform token[] xformOpOrder = [\"xformOp:translate\", \"xformOp:orient\"]\n    }}"
+            )?;
         }
     }
     Ok(())

@@ -212,7 +212,8 @@ fn body(table: &RigidTable, folder: &Path, number: usize, place: &Place) -> Resu
     };
     let is_usable = |value: f64| value.is_finite() && value > 0.0;
     if !(is_usable(body.mass) && body.inertia.to_array().into_iter().all(is_usable)) {
-        return place.fail(format!("its mass would be {} kg; expected a size and density of ordinary numbers", body.mass));
+        return place
+            .fail(format!("its mass would be {} kg; expected a size and density of ordinary numbers", body.mass));
     }
     Ok((shape, body))
 }
@@ -266,7 +267,8 @@ fn copies(table: &RigidTable, place: &Place) -> Result<Vec<Placement>, Problem> 
     for layer in 0..layers {
         for row in 0..rows {
             for column in 0..columns {
-                let shift = DVec3::new(f64::from(column), f64::from(layer), f64::from(row)) * DVec3::from_array(spacing);
+                let shift =
+                    DVec3::new(f64::from(column), f64::from(layer), f64::from(row)) * DVec3::from_array(spacing);
                 let angle = (turn * placements.len() as f64).to_radians();
                 let about = Placement { position: DVec3::ZERO, rotation: DQuat::from_rotation_y(angle) };
                 let moved = Placement { position: first.position + shift, ..first };

@@ -121,7 +121,8 @@ fn rigid_bodies_and_their_copies_become_part_of_the_state() {
 #[test]
 fn what_cannot_be_a_rigid_body_is_named_with_its_line() {
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("open.obj"), "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 2 3\nf 1 2 4\nf 2 3 4\n").unwrap();
+    std::fs::write(folder.path().join("open.obj"), "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 2 3\nf 1 2 4\nf 2 3 4\n")
+        .unwrap();
     let flat = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 1 1 0\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\n";
     std::fs::write(folder.path().join("flat.obj"), flat).unwrap();
     let error = |rest: &str| {
@@ -129,7 +130,10 @@ fn what_cannot_be_a_rigid_body_is_named_with_its_line() {
         parse("s.toml", &text, folder.path(), &[]).unwrap_err().to_string()
     };
     let open = error("mesh = \"open.obj\"");
-    assert!(open.starts_with("s.toml:4: rigid.0.mesh: ") && open.contains("a rigid body needs a closed mesh"), "{open}");
+    assert!(
+        open.starts_with("s.toml:4: rigid.0.mesh: ") && open.contains("a rigid body needs a closed mesh"),
+        "{open}"
+    );
     let flat = error("mesh = \"flat.obj\"");
     assert!(flat.contains("it encloses no volume"), "{flat}");
     for (rest, expected) in [
@@ -138,12 +142,27 @@ fn what_cannot_be_a_rigid_body_is_named_with_its_line() {
         ("sphere = { radius = 0.1 }\nmass = 1\ndensity = 1", "s.toml:5: rigid.0.mass: give density or mass, not both"),
         ("sphere = { radius = -1 }", "s.toml:4: rigid.0.sphere: the radius is -1; a positive, finite length is needed"),
         ("box = { size = [1, 0, 1] }", "s.toml:4: rigid.0.box: half a side is 0; a positive, finite length is needed"),
-        ("ring = { radius = 1, tube = 2 }", "s.toml:4: rigid.0.ring: the hole's radius is -1; a positive, finite length is needed"),
+        (
+            "ring = { radius = 1, tube = 2 }",
+            "s.toml:4: rigid.0.ring: the hole's radius is -1; a positive, finite length is needed",
+        ),
         ("restitution = 2\nsphere = { radius = 1 }", "s.toml:4: rigid.0.restitution: 2; expected 0 to 1"),
-        ("sphere = { radius = 1 }\nvelocity = [1e9, 0, 0]", "s.toml:5: rigid.0.velocity: [1000000000.0, 0.0, 0.0]; expected numbers up to 10000"),
-        ("sphere = { radius = 1 }\ncopies = { count = [4000000000, 4000000000, 2] }", "s.toml:5: rigid.0.copies.count: [4000000000, 4000000000, 2]; expected 1 to 100000 bodies"),
-        ("name = \"nothing\"", "s.toml:3: rigid.0: expected exactly one of sphere, box, capsule, cylinder, ring and mesh"),
-        ("sphere = { radius = 1 }\n[settings.coupling]\nrounds = 0", "s.toml:6: settings.coupling.rounds: 0; expected 1 to 100"),
+        (
+            "sphere = { radius = 1 }\nvelocity = [1e9, 0, 0]",
+            "s.toml:5: rigid.0.velocity: [1000000000.0, 0.0, 0.0]; expected numbers up to 10000",
+        ),
+        (
+            "sphere = { radius = 1 }\ncopies = { count = [4000000000, 4000000000, 2] }",
+            "s.toml:5: rigid.0.copies.count: [4000000000, 4000000000, 2]; expected 1 to 100000 bodies",
+        ),
+        (
+            "name = \"nothing\"",
+            "s.toml:3: rigid.0: expected exactly one of sphere, box, capsule, cylinder, ring and mesh",
+        ),
+        (
+            "sphere = { radius = 1 }\n[settings.coupling]\nrounds = 0",
+            "s.toml:6: settings.coupling.rounds: 0; expected 1 to 100",
+        ),
     ] {
         assert_eq!(error(rest), expected);
     }

@@ -80,7 +80,13 @@ impl Body {
     }
 
     /// A body whose pose is part of the state.
-    pub fn simulated(name: impl Into<String>, surface: Arc<TriMesh>, number: usize, friction: f64, thickness: f64) -> Self {
+    pub fn simulated(
+        name: impl Into<String>,
+        surface: Arc<TriMesh>,
+        number: usize,
+        friction: f64,
+        thickness: f64,
+    ) -> Self {
         Self { name: name.into(), form: Form::Simulated { surface, number }, friction, thickness, volume: None }
     }
 

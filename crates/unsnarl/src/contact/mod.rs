@@ -43,8 +43,8 @@ use crate::dynamics::Support;
 use crate::geometry::ccd::{ElementPair, ElementTree, Motion};
 use crate::geometry::{DVec3, TriangleId, VertexId};
 use constraints::Constraint;
-use taken::Taken;
 use std::collections::BTreeMap;
+use taken::Taken;
 
 /// All that a step of contact looks at. Slices hold one item per vertex of the mesh.
 #[derive(Clone, Copy)]
