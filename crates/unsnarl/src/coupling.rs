@@ -87,10 +87,8 @@ pub(crate) struct Guess {
     before: Vec<(Wrench, f64)>,
 }
 
-/// The share of what is missing that the first correction adds.
-const FIRST_SHARE: f64 = 0.5;
 /// Factors of corrections stay within these.
-const SHARES: std::ops::RangeInclusive<f64> = 0.02..=1.0;
+const SHARES: std::ops::RangeInclusive<f64> = 1e-4..=1.0;
 
 impl Guess {
     /// What the step before says, for a step of a length.
@@ -105,12 +103,13 @@ impl Guess {
         found.iter().zip(&self.given).map(|(found, given)| sum(*found, scaled(*given, -1.0))).collect()
     }
 
-    /// A better guess: Aitken's factor makes up for how what is missing changed with the last correction.
-    pub(crate) fn correct(&mut self, missing: &[Wrench], bodies: &rigid::Bodies) {
+    /// A better guess: Aitken's factor makes up for how what is missing changed with the last correction. The first one is as small as if all
+    /// cloth lay on each body, so that no body leaves it.
+    pub(crate) fn correct(&mut self, missing: &[Wrench], bodies: &rigid::Bodies, cloth_mass: f64) {
         let first = self.before.is_empty();
         for (number, &now) in missing.iter().enumerate() {
             let share = match self.before.get(number) {
-                None => FIRST_SHARE,
+                None => bodies.bodies[number].mass / (bodies.bodies[number].mass + cloth_mass),
                 Some(&(then, share)) => {
                     let change = sum(now, scaled(then, -1.0));
                     let size = product(bodies, number, change, change);

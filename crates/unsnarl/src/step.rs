@@ -81,6 +81,7 @@ pub fn step(
         return (next, report);
     }
     let mut guess = Guess::from_loads(&state.loads, rigid_bodies.bodies.len(), length);
+    let cloth_mass = world.model.masses.iter().sum();
     let mut best: Option<(f64, Clothed, Vec<Wrench>)> = None;
     for round in 1..=settings.coupling.rounds.max(1) {
         let mut moved = state.rigid.clone();
@@ -97,7 +98,7 @@ pub fn step(
         clothed.next.rigid = moved;
         let missing = guess.missing(&clothed.pressed);
         let kick = coupling::largest_kick(rigid_bodies, &missing);
-        guess.correct(&missing, rigid_bodies);
+        guess.correct(&missing, rigid_bodies, cloth_mass);
         let is_settled = kick <= settings.coupling.tolerance;
         if best.as_ref().is_none_or(|(least, ..)| kick < *least) {
             best = Some((kick, clothed, missing));
