@@ -78,12 +78,8 @@ impl SampleTree {
         Builder::default()
     }
 
-    pub(super) fn len(&self) -> usize {
-        self.samples.len()
-    }
-
     /// Visits the samples of every leaf whose sphere, and those above it, are wanted.
-    pub(super) fn visit(&self, mut wanted: impl FnMut(DVec3, f64) -> bool, mut visit: impl FnMut(&Sample)) {
+    pub(super) fn visit(&self, mut wanted: impl FnMut(DVec3, f64) -> bool, mut visit: impl FnMut(u32, &Sample)) {
         let mut pending = if self.nodes.is_empty() { Vec::new() } else { vec![0usize] };
         while let Some(at) = pending.pop() {
             let node = &self.nodes[at];
@@ -92,7 +88,7 @@ impl SampleTree {
             }
             let (first, end) = node.samples;
             if first < end {
-                self.samples[first as usize..end as usize].iter().for_each(&mut visit);
+                (first..end).for_each(|index| visit(index, &self.samples[index as usize]));
             } else {
                 pending.push(node.right as usize);
                 pending.push(at + 1);

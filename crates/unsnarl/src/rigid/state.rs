@@ -88,9 +88,13 @@ impl RigidState {
 
     /// The angular velocity of a body, rad/s.
     pub fn spin(&self, bodies: &Bodies, body: usize) -> DVec3 {
-        let rotation = self.placements[body].rotation;
-        let local = rotation.conjugate() * self.angular_momenta[body];
-        rotation * (local / bodies.bodies[body].inertia)
+        self.spin_at(bodies, body, &self.placements[body])
+    }
+
+    /// The same, if the body were placed elsewhere.
+    pub(super) fn spin_at(&self, bodies: &Bodies, body: usize, placement: &Placement) -> DVec3 {
+        let local = placement.rotation.conjugate() * self.angular_momenta[body];
+        placement.rotation * (local / bodies.bodies[body].inertia)
     }
 
     /// Gives a body an angular velocity, rad/s.

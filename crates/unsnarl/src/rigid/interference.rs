@@ -1,0 +1,166 @@
+//! Where two bodies meet at their predicted placements: samples of each that are inside the other.
+//!
+//! Normals and arms come from the current placements. Both bodies' arms end in one point, so an impulse and its opposite keep
+//! angular momentum. (Bridson 2003, 4.4, 4.6, 4.8)
+//!
+//! Guarantees: the predicted gap of a point whose bodies keep their velocities is the distance itself, the same for collisions
+//! and contact; after a change it follows to first order.
+//! Does not: find what lies between samples of a mesh that is finer than its level set.
+
+use super::motion::{Frame, Moving, Step};
+use super::samples::Sample;
+use super::shape::Shape;
+use crate::geometry::DVec3;
+
+/// A place where one body meets another.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Point {
+    /// From the centres of both bodies to the point, now.
+    pub arms: [DVec3; 2],
+    /// Away from the second body, now.
+    pub normal: DVec3,
+    /// The same at the predicted placement.
+    pub predicted_normal: DVec3,
+    /// The distance now.
+    pub gap_now: f64,
+    /// The distance at the predicted placement.
+    pub gap: f64,
+    /// The approach at which that was predicted.
+    pub speed: f64,
+    /// Whether the first body meets the second when it alone falls for a step, and the other way round.
+    pub falls: [bool; 2],
+    /// The sample, to know it again.
+    pub key: u64,
+}
+
+/// One body of a pair.
+#[derive(Clone, Copy)]
+pub(super) struct View<'a> {
+    pub shape: &'a Shape,
+    pub now: &'a Frame,
+    pub then: &'a Frame,
+    pub moving: &'a Moving,
+}
+
+impl<'a> View<'a> {
+    pub(super) fn of(step: &'a Step<'_>, then: &'a [Frame], body: usize) -> Self {
+        Self { shape: step.bodies.shape(body), now: &step.now[body], then: &then[body], moving: &step.moving[body] }
+    }
+}
+
+/// All points of a pair whose predicted gap is below a margin. `kick` is what velocities gain before the prediction.
+pub(super) fn points(step: &Step<'_>, [a, b]: [View<'_>; 2], margin: f64) -> Vec<Point> {
+    let mut found = Vec::new();
+    one_way(step, a, b, margin, false, &mut found);
+    one_way(step, b, a, margin, true, &mut found);
+    found
+}
+
+/// Samples of one body in the other; `reversed` if the sampled body is the second of the pair.
+fn one_way(step: &Step<'_>, a: View<'_>, b: View<'_>, margin: f64, reversed: bool, found: &mut Vec<Point>) {
+    let [then, now] = [a.then.seen_from(b.then), a.now.seen_from(b.now)];
+    let field = b.shape;
+    let wanted = |center: DVec3, radius: f64| {
+        let at = then.apply(center);
+        let to_box = if field.is_unbounded() { 0.0 } else { field.bounds().distance_squared(at).sqrt() };
+        to_box <= radius + margin && field.least_distance(at) <= radius + margin
+    };
+    let local_fall = b.now.rotation.transpose() * step.fall;
+    let mut add = |core: DVec3, radius: f64, key: u64| {
+        let (distance, outward) = field.distance(then.apply(core));
+        let gap = distance - radius;
+        if gap >= margin {
+            return;
+        }
+        let at = now.apply(core);
+        let (distance_now, outward_now) = field.distance(at);
+        let normal = b.now.rotation * outward_now;
+        let point = a.now.apply(core) - radius * normal;
+        let arms = [point - a.now.position, point - b.now.position];
+        let gap_now = distance_now - radius;
+        let meets = |shift: DVec3| gap_now < local_fall.length() && field.distance(at + shift).0 - radius < 0.0;
+        let falls = [meets(local_fall), meets(-local_fall)];
+        let speed = (a.moving.at(arms[0]) - b.moving.at(arms[1])).dot(normal);
+        let predicted_normal = b.then.rotation * outward;
+        let point = Point { arms, normal, predicted_normal, gap_now, gap, speed, falls, key };
+        found.push(if reversed { point.reversed() } else { point });
+    };
+    a.shape.samples.visit(wanted, |index, sample| {
+        let key = (u64::from(index) << 3) | (u64::from(reversed) << 2);
+        if sample.is_point() {
+            add(sample.start, sample.radius, key);
+        } else {
+            let ends = deepest_stretch(field, &then, sample, step.fall.length());
+            let along = |share: f64| sample.start.lerp(sample.end, share);
+            for (place, share) in ends.into_iter().enumerate() {
+                if let Some(share) = share {
+                    add(along(share), sample.radius, key | (place as u64 + 1));
+                }
+            }
+        }
+    });
+}
+
+impl Point {
+    fn reversed(self) -> Self {
+        Self {
+            arms: [self.arms[1], self.arms[0]],
+            normal: -self.normal,
+            predicted_normal: -self.predicted_normal,
+            falls: [self.falls[1], self.falls[0]],
+            ..self
+        }
+    }
+}
+
+/// The stretch of a segment that is deepest in a body: up to two points strictly inside the segment, as shares of it.
+///
+/// Both ends of the stretch count: an edge that lies flat on a face is held at both, not in the middle.
+fn deepest_stretch(field: &Shape, then: &Frame, sample: &Sample, fall: f64) -> [Option<f64>; 2] {
+    let [start, end] = [then.apply(sample.start), then.apply(sample.end)];
+    let depth = |share: f64| field.distance(start.lerp(end, share)).0 - sample.radius;
+    let (mut low, mut high) = (0.0, 1.0);
+    if !field.is_convex() {
+        // The best of a few places, and its neighbours.
+        const PARTS: i32 = 8;
+        let at = |k: i32| f64::from(k) / f64::from(PARTS);
+        let best = (0..=PARTS).min_by(|&k, &l| depth(at(k)).total_cmp(&depth(at(l)))).unwrap_or(0);
+        (low, high) = (at((best - 1).max(0)), at((best + 1).min(PARTS)));
+    }
+    let lowest = least(&depth, low, high, 18);
+    let deepest = depth(lowest);
+    let level = deepest + (0.5 * (-deepest)).max(0.5 * fall);
+    let border = |toward: f64| {
+        if depth(toward) <= level {
+            return toward;
+        }
+        let (mut inside, mut outside) = (lowest, toward);
+        for _ in 0..12 {
+            let middle = 0.5 * (inside + outside);
+            if depth(middle) <= level { inside = middle } else { outside = middle }
+        }
+        inside
+    };
+    let inner = |share: f64| (share > 1e-3 && share < 1.0 - 1e-3).then_some(share);
+    let [first, last] = [border(0.0), border(1.0)];
+    if last - first < 0.05 { [inner(lowest), None] } else { [inner(first), inner(last)] }
+}
+
+/// Golden section.
+fn least(f: &impl Fn(f64) -> f64, mut low: f64, mut high: f64, rounds: usize) -> f64 {
+    const GOLDEN: f64 = 0.618_033_988_749_894_9;
+    let (mut left, mut right) = (high - GOLDEN * (high - low), low + GOLDEN * (high - low));
+    let (mut f_left, mut f_right) = (f(left), f(right));
+    for _ in 0..rounds {
+        if f_left <= f_right {
+            (high, right, f_right) = (right, left, f_left);
+            left = high - GOLDEN * (high - low);
+            f_left = f(left);
+        } else {
+            (low, left, f_left) = (left, right, f_right);
+            right = low + GOLDEN * (high - low);
+            f_right = f(right);
+        }
+    }
+    0.5 * (low + high)
+}
