@@ -157,7 +157,9 @@ impl Simulated {
             model.pins.sort_unstable();
             model.pins.dedup();
             let (environment, bodies, handles) = (world.environment, world.bodies.clone(), world.handles.clone());
-            let mut fresh = World::new(model, environment, bodies, handles).map_err(|error| error.to_string())?;
+            let rigid = world.rigid.clone();
+            let mut fresh =
+                World::with_rigid(model, environment, bodies, handles, rigid).map_err(|error| error.to_string())?;
             fresh.flypaper_weights = world.flypaper_weights.clone();
             inner.simulation.world = fresh;
             Ok(())

@@ -123,6 +123,41 @@ fn cloth_and_a_box_keep_their_momentum_in_free_fall() {
     }
 }
 
+/// A blanket falls on a heap of boxes and a ball that all fall with it, more slowly: they meet each other too.
+#[test]
+fn a_blanket_a_heap_and_a_ball_keep_their_momentum_in_free_fall() {
+    let cloth = sheet(0.6, 14, DVec3::new(0.0, 0.26, 0.0), 0.4);
+    let boxes = (0..8).map(|at: i32| {
+        let (column, row, layer) = (f64::from(at % 2), f64::from(at / 2 % 2), f64::from(at / 4));
+        Free {
+            shape: Shape::cuboid(DVec3::splat(0.05)).unwrap(),
+            density: 100.0 + 50.0 * layer,
+            place: DVec3::new(0.11 * column - 0.05, 0.12 * layer, 0.112 * row - 0.06),
+            velocity: DVec3::new(0.05 - 0.1 * column, 0.6 - 0.3 * layer, 0.0),
+        }
+    });
+    let ball = Free {
+        shape: Shape::sphere(0.06).unwrap(),
+        density: 300.0,
+        place: DVec3::new(0.2, 0.17, 0.05),
+        velocity: DVec3::new(-0.3, 0.8, 0.1),
+    };
+    let mut simulation = scene(&[cloth], boxes.chain([ball]).collect(), false);
+    simulation.state.velocities.fill(DVec3::new(0.0, -1.5, 0.0));
+    let (start, whole) = (momentum(&simulation), mass(&simulation));
+    let mut impulses = 0;
+    for frame in 1..=10 {
+        let report = advance(&mut simulation, 1.0 / 50.0);
+        impulses += report.rigid.unwrap().collision_impulses + report.rigid.unwrap().contact_impulses;
+        let expected = start + FALL * (whole * f64::from(frame) / 50.0);
+        let drift = (momentum(&simulation) - expected).length();
+        assert!(drift < 1e-9 * start.length(), "frame {frame}: {drift}");
+        assert_eq!(report.intersecting_triangle_pairs, 0, "frame {frame}");
+    }
+    assert!(impulses > 0, "bodies meet");
+    assert!(simulation.state.loads.iter().filter(|load| load.impulse.length() > 0.0).count() > 2, "cloth is on bodies");
+}
+
 /// Without rounds of coupling a body that weighs a tenth of the sheet would be thrown off faster than the sheet came.
 #[test]
 fn a_light_body_is_not_thrown_off_by_a_heavy_sheet() {
