@@ -4,9 +4,11 @@
 //! not. Pairs come in the order of the list of bodies.
 
 use super::Kind;
+use super::interference::Near;
 use super::motion::{Frame, Step};
 use crate::geometry::Aabb;
 use crate::geometry::bvh::Bvh;
+use rustc_hash::FxHashMap;
 
 /// Room around a body, as a share of its radius.
 const ROOM: f64 = 0.02;
@@ -16,11 +18,23 @@ const ROOM: f64 = 0.02;
 pub(super) struct Broad {
     fat: Vec<Aabb>,
     pairs: Vec<[usize; 2]>,
+    /// For each pair, what was near; memory only.
+    near: Vec<Near>,
 }
 
 impl Broad {
     pub(super) fn pairs(&self) -> &[[usize; 2]] {
         &self.pairs
+    }
+
+    /// Pairs, each with what was near.
+    pub(super) fn with_near(&mut self) -> (&[[usize; 2]], &mut [Near]) {
+        (&self.pairs, &mut self.near)
+    }
+
+    /// Lets go of boxes, for a new step.
+    pub(super) fn restart(&mut self) {
+        self.fat.clear();
     }
 
     /// Lists pairs anew if a body leaves its box; whether it did so.
@@ -49,6 +63,12 @@ impl Broad {
 
     fn list(&mut self, step: &Step<'_>) {
         let count = self.fat.len();
+        let key = |[a, b]: [usize; 2]| [a.min(b), a.max(b)];
+        let near = std::mem::take(&mut self.near).into_iter();
+        // What was near belongs to the ordered pair: the order of the list may have changed.
+        let kept =
+            self.pairs.iter().zip(near).map(|(&[a, b], near)| (key([a, b]), if a < b { near } else { near.swapped() }));
+        let mut kept: FxHashMap<[usize; 2], Near> = kept.collect();
         let moves = |body: usize| step.bodies.bodies[body].kind == Kind::Simulated;
         let unbounded = |body: usize| step.bodies.shape(body).is_unbounded();
         let tree = Bvh::build(&self.fat);
@@ -63,5 +83,10 @@ impl Broad {
         }
         self.pairs.sort_unstable_by_key(|&[a, b]| (step.rank[a], step.rank[b]));
         self.pairs.dedup();
+        let take = |&[a, b]: &[usize; 2]| {
+            let near = kept.remove(&key([a, b])).unwrap_or_default();
+            if a < b { near } else { near.swapped() }
+        };
+        self.near = self.pairs.iter().map(take).collect();
     }
 }

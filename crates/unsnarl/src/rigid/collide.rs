@@ -13,26 +13,39 @@ use rayon::prelude::*;
 /// A round after the usual number is worth its time while it treats approach above this share of the first round's.
 const TRAVELLING: f64 = 0.01;
 
-/// Treats all collisions of a step; `kicks` are what velocities and angular momenta gain afterwards. Returns the impulses.
-pub(super) fn collide(step: &mut Step<'_>, kicks: &[(DVec3, DVec3)], broad: &mut Broad) -> usize {
+/// What collisions did, and what they found.
+pub(super) struct Collided {
+    pub impulses: usize,
+    /// Points of each pair, those included that are only near.
+    pub points: Vec<Vec<Point>>,
+    /// Bodies whose velocity changed after their points were found.
+    pub is_off: Vec<bool>,
+}
+
+/// Treats all collisions of a step; `kicks` are what velocities and angular momenta gain afterwards.
+pub(super) fn collide(step: &mut Step<'_>, kicks: &[(DVec3, DVec3)], broad: &mut Broad) -> Collided {
     let mut then: Vec<Frame> = (0..kicks.len()).map(|body| step.ahead(body, kicks[body])).collect();
     let mut found: Vec<Vec<Point>> = Vec::new();
     let mut changed = vec![true; kicks.len()];
     let (mut impulses, mut first_approach) = (0, 0.0f64);
     let mut touched = vec![false; kicks.len()];
-    for round in 0.. {
+    let rounds = step.settings.collision_rounds;
+    for round in 0..rounds + kicks.len() {
         if broad.ensure(step, &then) || round == 0 {
             found = vec![Vec::new(); broad.pairs().len()];
             changed.fill(true);
         }
-        found.par_iter_mut().zip(broad.pairs()).with_min_len(16).for_each(|(found, &[a, b])| {
+        let (pairs, near) = broad.with_near();
+        let all = found.par_iter_mut().zip(pairs).zip(near).with_min_len(16);
+        all.for_each(|((found, &[a, b]), near)| {
             if changed[a] || changed[b] {
-                *found = points(step, [View::of(step, &then, a), View::of(step, &then, b)], 0.0);
+                let margin = step.slack(a) + step.slack(b);
+                *found = points(step, [View::of(step, &then, a), View::of(step, &then, b)], margin, near);
             }
         });
         changed.fill(false);
         let (mut approach, mut elastic) = (0.0f64, false);
-        for (points, &pair) in found.iter().zip(broad.pairs()).filter(|(points, _)| !points.is_empty()) {
+        for (points, &pair) in found.iter().zip(pairs).filter(|(points, _)| !points.is_empty()) {
             let (count, fastest) = separate(step, pair, points);
             if count > 0 {
                 impulses += count;
@@ -43,16 +56,15 @@ pub(super) fn collide(step: &mut Step<'_>, kicks: &[(DVec3, DVec3)], broad: &mut
         }
         first_approach = first_approach.max(approach);
         let group = touched.iter().filter(|&&touched| touched).count();
-        let is_worth_it =
-            elastic && approach > TRAVELLING * first_approach && round < step.settings.collision_rounds + group;
-        if approach == 0.0 || (round + 1 >= step.settings.collision_rounds && !is_worth_it) {
-            return impulses;
+        let travels = elastic && approach > TRAVELLING * first_approach && round < rounds + group;
+        if approach == 0.0 || (round + 1 >= rounds && !travels) {
+            break;
         }
         for body in (0..kicks.len()).filter(|&body| changed[body]) {
             then[body] = step.ahead(body, kicks[body]);
         }
     }
-    impulses
+    Collided { impulses, points: found, is_off: changed }
 }
 
 fn restitution(step: &Step<'_>, [a, b]: [usize; 2]) -> f64 {
@@ -63,7 +75,7 @@ fn restitution(step: &Step<'_>, [a, b]: [usize; 2]) -> f64 {
 fn separate(step: &mut Step<'_>, [a, b]: [usize; 2], points: &[Point]) -> (usize, f64) {
     let restitution = restitution(step, [a, b]);
     let friction = step.bodies.bodies[a].friction.max(step.bodies.bodies[b].friction);
-    let mut open: Vec<usize> = (0..points.len()).collect();
+    let mut open: Vec<usize> = (0..points.len()).filter(|&at| points[at].gap < 0.0).collect();
     let (mut count, mut fastest) = (0, 0.0f64);
     for _ in 0..4 * points.len() {
         let relative = |at: usize| step.moving[a].at(points[at].arms[0]) - step.moving[b].at(points[at].arms[1]);

@@ -10,8 +10,9 @@
 
 use super::Kind;
 use super::broad::Broad;
+use super::collide::Collided;
 use super::contact_graph::Levels;
-use super::interference::{Point, View, points};
+use super::interference::{Near, Point, View, points};
 use super::motion::{Frame, Moving, Step};
 use super::response::{compliance, widest};
 use super::rolling::{CoupleCompliance, CoupleLengths};
@@ -19,6 +20,9 @@ use super::settings::{Stopping, Switch};
 use crate::geometry::DVec3;
 use crate::geometry::math::DMat3;
 use rayon::prelude::*;
+
+/// Points of a pair that contact watches at most.
+const POINTS: usize = 16;
 
 /// A point and what it has done so far.
 #[derive(Clone, Debug)]
@@ -46,6 +50,8 @@ pub(super) struct Pair {
     /// When it was looked at last, and whether that changed anything.
     seen: u64,
     has_changed: bool,
+    /// Whether the first body would fall into the second, and the other way round.
+    falls: [bool; 2],
 }
 
 /// The velocity and spin for which points of a body were looked for, and how far it may end from there.
@@ -79,8 +85,10 @@ pub(super) struct Contacts {
 
 impl Contacts {
     /// Finds points, levels and islands for the velocities of the step.
-    pub(super) fn find(step: &Step<'_>, broad: &mut Broad) -> Self {
-        let pairs = find_pairs(step, broad, Vec::new(), &[]);
+    ///
+    /// What collisions found is used again for bodies that did not change since.
+    pub(super) fn find(step: &Step<'_>, broad: &mut Broad, collided: Option<Collided>) -> Self {
+        let pairs = find_pairs(step, broad, Source::Collisions(collided));
         let count = step.moving.len();
         let is_fixed = |body: usize| step.bodies.bodies[body].kind != Kind::Simulated;
         let levels = match step.settings.contact_graph {
@@ -88,8 +96,8 @@ impl Contacts {
             Switch::On => {
                 let edge = |pair: &Pair| {
                     let [a, b] = pair.global;
-                    let falls = |side: usize| pair.contacts.iter().any(|contact| contact.point.falls[side]);
-                    [(falls(0) && !is_fixed(a)).then_some([b, a]), (falls(1) && !is_fixed(b)).then_some([a, b])]
+                    let [first, second] = pair.falls;
+                    [(first && !is_fixed(a)).then_some([b, a]), (second && !is_fixed(b)).then_some([a, b])]
                 };
                 let edges: Vec<[usize; 2]> = pairs.iter().flat_map(edge).flatten().collect();
                 Levels::of(count, &edges, is_fixed)
@@ -151,25 +159,46 @@ impl Contacts {
         }
         let mut known: Vec<Pair> = self.islands.drain(..).flat_map(|island| island.pairs).collect();
         known.sort_unstable_by_key(|pair| pair.global.map(|body| step.rank[body]));
-        let pairs = find_pairs(step, broad, known, &off);
+        let pairs = find_pairs(step, broad, Source::Known(known, off));
         self.islands = islands(step, pairs, &self.levels);
     }
 }
 
-/// Points of all pairs; known pairs whose bodies did as expected (`off` says which did not) are kept.
-fn find_pairs(step: &Step<'_>, broad: &mut Broad, known: Vec<Pair>, off: &[bool]) -> Vec<Pair> {
+/// What is known of points before they are looked for.
+enum Source {
+    /// What collisions found, if they looked.
+    Collisions(Option<Collided>),
+    /// Pairs of this stage in the order of the list, and the bodies that moved off what was expected.
+    Known(Vec<Pair>, Vec<bool>),
+}
+
+/// Points of all pairs. Those of bodies that did as expected are kept.
+fn find_pairs(step: &Step<'_>, broad: &mut Broad, source: Source) -> Vec<Pair> {
     let then: Vec<Frame> = (0..step.moving.len()).map(|body| step.ahead(body, (DVec3::ZERO, DVec3::ZERO))).collect();
-    broad.ensure(step, &then);
+    let is_new = broad.ensure(step, &then);
     let key = |pair: [usize; 2]| pair.map(|body| step.rank[body]);
-    let is_first = off.is_empty();
-    let of = |&[a, b]: &[usize; 2]| {
-        let old = known.binary_search_by_key(&key([a, b]), |pair| key(pair.global)).ok().map(|at| &known[at]);
-        if !is_first && !off[a] && !off[b] {
-            return old.cloned();
-        }
-        let margin = step.slack(a) + step.slack(b);
-        let found = points(step, [View::of(step, &then, a), View::of(step, &then, b)], margin);
+    let of = |at: usize, [a, b]: [usize; 2], near: &mut Near| {
+        let old = match &source {
+            Source::Collisions(_) => None,
+            Source::Known(known, _) => {
+                known.binary_search_by_key(&key([a, b]), |pair| key(pair.global)).ok().map(|at| &known[at])
+            }
+        };
+        let kept = match &source {
+            Source::Known(_, off) if !off[a] && !off[b] => return old.cloned(),
+            Source::Collisions(Some(found)) if !is_new && !found.is_off[a] && !found.is_off[b] => {
+                Some(&found.points[at])
+            }
+            _ => None,
+        };
         let moving = [&step.moving[a], &step.moving[b]];
+        let look = |near| {
+            let margin = step.slack(a) + step.slack(b);
+            points(step, [View::of(step, &then, a), View::of(step, &then, b)], margin, near)
+        };
+        let mut found = kept.cloned().unwrap_or_else(|| look(near));
+        let falls = [0, 1].map(|side| found.iter().any(|point| point.falls[side]));
+        thin_out(&mut found);
         let lengths = couple_lengths(step, [a, b]);
         let mut contacts: Vec<Contact> = found.into_iter().map(|point| Contact::new(point, moving, lengths)).collect();
         for contact in old.iter().flat_map(|pair| &pair.contacts).filter(|contact| contact.impulse != DVec3::ZERO) {
@@ -178,9 +207,37 @@ fn find_pairs(step: &Step<'_>, broad: &mut Broad, known: Vec<Pair>, off: &[bool]
                 None => contacts.push(contact.clone()),
             }
         }
-        (!contacts.is_empty()).then(|| Pair::new(step, [a, b], contacts))
+        (!contacts.is_empty()).then(|| Pair { falls, ..Pair::new(step, [a, b], contacts) })
     };
-    broad.pairs().par_iter().with_min_len(16).filter_map(of).collect()
+    let (pairs, near) = broad.with_near();
+    let all = pairs.par_iter().zip(near).enumerate().with_min_len(16);
+    all.filter_map(|(at, (&pair, near))| of(at, pair, near)).collect()
+}
+
+/// Keeps the deepest point and those farthest from each other, in place and direction.
+fn thin_out(points: &mut Vec<Point>) {
+    if points.len() <= POINTS {
+        return;
+    }
+    let size_squared = points.iter().map(|point| point.arms[0].distance_squared(points[0].arms[0])).fold(0.0, f64::max);
+    let apart = |k: &Point, l: &Point| {
+        let way = k.arms[0].distance_squared(l.arms[0]) / size_squared.max(f64::MIN_POSITIVE);
+        // Points that only come near count less than those that meet.
+        (way + k.normal.distance_squared(l.normal)) * if k.gap < 0.0 { 1.0 } else { 0.1 }
+    };
+    let first = (0..points.len()).min_by(|&k, &l| points[k].gap.total_cmp(&points[l].gap)).unwrap_or(0);
+    let mut least: Vec<f64> = points.iter().map(|point| apart(point, &points[first])).collect();
+    let mut chosen = vec![first];
+    while chosen.len() < POINTS {
+        let next = (0..points.len()).max_by(|&k, &l| least[k].total_cmp(&least[l])).unwrap_or(0);
+        chosen.push(next);
+        for (least, point) in least.iter_mut().zip(points.iter()) {
+            *least = least.min(apart(point, &points[next]));
+        }
+    }
+    chosen.sort_unstable();
+    chosen.dedup();
+    *points = chosen.into_iter().map(|at| points[at]).collect();
 }
 
 /// Groups pairs by the bodies that they connect; what does not move connects nothing.
@@ -244,7 +301,17 @@ impl Pair {
         let [a, b] = global.map(|body| &step.bodies.bodies[body]);
         let lengths = couple_lengths(step, global);
         let friction = a.friction.max(b.friction);
-        Self { global, local: global, level: 1, contacts, friction, lengths, seen: 0, has_changed: true }
+        Self {
+            global,
+            local: global,
+            level: 1,
+            contacts,
+            friction,
+            lengths,
+            seen: 0,
+            has_changed: true,
+            falls: [false; 2],
+        }
     }
 }
 
@@ -324,7 +391,8 @@ impl Island {
 }
 
 impl Contact {
-    fn new(point: Point, moving: [&Moving; 2], lengths: CoupleLengths) -> Self {
+    fn new(mut point: Point, moving: [&Moving; 2], lengths: CoupleLengths) -> Self {
+        point.speed = (moving[0].at(point.arms[0]) - moving[1].at(point.arms[1])).dot(point.normal);
         let (impulse, couple, k) = (DVec3::ZERO, DVec3::ZERO, DMat3::ZERO);
         let mut new = Self { point, impulse, couple, k, k_inverse: k, k_normal: 0.0, k_widest: 0.0, couples: None };
         new.prepare(moving, lengths);

@@ -48,23 +48,79 @@ impl<'a> View<'a> {
     }
 }
 
-/// All points of a pair whose predicted gap is below a margin. `kick` is what velocities gain before the prediction.
-pub(super) fn points(step: &Step<'_>, [a, b]: [View<'_>; 2], margin: f64) -> Vec<Point> {
+/// Samples of both bodies of a pair that were near the other, and how near; kept while the bodies hardly move against each other.
+///
+/// The lists may hold more than is needed, never less, so points do not depend on when they were made.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Near {
+    ways: [Option<Way>; 2],
+}
+
+impl Near {
+    /// For the bodies in the other order.
+    pub(super) fn swapped(self) -> Self {
+        let [first, second] = self.ways;
+        Self { ways: [second, first] }
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Way {
+    /// The sampled body, seen from the other.
+    seen: Frame,
+    reach: f64,
+    samples: Vec<u32>,
+}
+
+/// Room in a list of near samples, as a share of the sampled body's radius.
+const ROOM: f64 = 0.02;
+
+/// All points of a pair whose predicted gap is below a margin.
+pub(super) fn points(step: &Step<'_>, [a, b]: [View<'_>; 2], margin: f64, near: &mut Near) -> Vec<Point> {
     let mut found = Vec::new();
-    one_way(step, a, b, margin, false, &mut found);
-    one_way(step, b, a, margin, true, &mut found);
+    let [first, second] = &mut near.ways;
+    one_way(step, a, b, margin, false, first, &mut found);
+    one_way(step, b, a, margin, true, second, &mut found);
     found
 }
 
-/// Samples of one body in the other; `reversed` if the sampled body is the second of the pair.
-fn one_way(step: &Step<'_>, a: View<'_>, b: View<'_>, margin: f64, reversed: bool, found: &mut Vec<Point>) {
-    let [then, now] = [a.then.seen_from(b.then), a.now.seen_from(b.now)];
+/// Samples of a body that may be nearer to another than a margin, at the predicted placements.
+fn near_samples<'n>(a: View<'_>, b: View<'_>, seen: Frame, margin: f64, way: &'n mut Option<Way>) -> &'n [u32] {
+    let apart = |way: &Way| {
+        let turned = seen.rotation - way.seen.rotation;
+        let columns = [turned.x_axis, turned.y_axis, turned.z_axis];
+        let turn = columns.iter().map(|column| column.length_squared()).sum::<f64>().sqrt();
+        turn * a.shape.radius() + seen.position.distance(way.seen.position)
+    };
+    let keeps = way.as_ref().is_some_and(|way| margin + apart(way) <= way.reach);
+    if keeps {
+        return way.as_ref().map_or(&[], |way| &way.samples);
+    }
+    let reach = 2.0 * margin + ROOM * if a.shape.is_unbounded() { 0.0 } else { a.shape.radius() };
     let field = b.shape;
     let wanted = |center: DVec3, radius: f64| {
-        let at = then.apply(center);
+        let at = seen.apply(center);
         let to_box = if field.is_unbounded() { 0.0 } else { field.bounds().distance_squared(at).sqrt() };
-        to_box <= radius + margin && field.least_distance(at) <= radius + margin
+        to_box <= radius + reach && field.least_distance(at) <= radius + reach
     };
+    let mut samples = Vec::new();
+    a.shape.samples.visit(wanted, |index, _| samples.push(index));
+    samples.sort_unstable();
+    &way.insert(Way { seen, reach, samples }).samples
+}
+
+/// Samples of one body in the other; `reversed` if the sampled body is the second of the pair.
+fn one_way(
+    step: &Step<'_>,
+    a: View<'_>,
+    b: View<'_>,
+    margin: f64,
+    reversed: bool,
+    way: &mut Option<Way>,
+    found: &mut Vec<Point>,
+) {
+    let [then, now] = [a.then.seen_from(b.then), a.now.seen_from(b.now)];
+    let field = b.shape;
     let local_fall = b.now.rotation.transpose() * step.fall;
     let mut add = |core: DVec3, radius: f64, key: u64| {
         let (distance, outward) = field.distance(then.apply(core));
@@ -85,12 +141,13 @@ fn one_way(step: &Step<'_>, a: View<'_>, b: View<'_>, margin: f64, reversed: boo
         let point = Point { arms, normal, predicted_normal, gap_now, gap, speed, falls, key };
         found.push(if reversed { point.reversed() } else { point });
     };
-    a.shape.samples.visit(wanted, |index, sample| {
+    for &index in near_samples(a, b, then, margin, way) {
+        let sample = a.shape.samples.get(index);
         let key = (u64::from(index) << 3) | (u64::from(reversed) << 2);
         if sample.is_point() {
             add(sample.start, sample.radius, key);
         } else {
-            let ends = deepest_stretch(field, &then, sample, step.fall.length());
+            let ends = deepest_stretch(field, &then, sample, step.fall.length(), margin);
             let along = |share: f64| sample.start.lerp(sample.end, share);
             for (place, share) in ends.into_iter().enumerate() {
                 if let Some(share) = share {
@@ -98,7 +155,7 @@ fn one_way(step: &Step<'_>, a: View<'_>, b: View<'_>, margin: f64, reversed: boo
                 }
             }
         }
-    });
+    }
 }
 
 impl Point {
@@ -115,20 +172,32 @@ impl Point {
 
 /// The stretch of a segment that is deepest in a body: up to two points strictly inside the segment, as shares of it.
 ///
-/// Both ends of the stretch count: an edge that lies flat on a face is held at both, not in the middle.
-fn deepest_stretch(field: &Shape, then: &Frame, sample: &Sample, fall: f64) -> [Option<f64>; 2] {
+/// Both ends of the stretch count: an edge that lies flat on a face is held at both, not in the middle. Bodies that are not convex give
+/// one point: the lowest between ends from which the distance falls.
+fn deepest_stretch(field: &Shape, then: &Frame, sample: &Sample, fall: f64, margin: f64) -> [Option<f64>; 2] {
+    const LEVEL: f64 = 1e-3;
     let [start, end] = [then.apply(sample.start), then.apply(sample.end)];
-    let depth = |share: f64| field.distance(start.lerp(end, share)).0 - sample.radius;
-    let (mut low, mut high) = (0.0, 1.0);
-    if !field.is_convex() {
-        // The best of a few places, and its neighbours.
-        const PARTS: i32 = 8;
-        let at = |k: i32| f64::from(k) / f64::from(PARTS);
-        let best = (0..=PARTS).min_by(|&k, &l| depth(at(k)).total_cmp(&depth(at(l)))).unwrap_or(0);
-        (low, high) = (at((best - 1).max(0)), at((best + 1).min(PARTS)));
+    let along = end - start;
+    let length = along.length();
+    let at = |share: f64| field.distance(start.lerp(end, share));
+    let slope = |outward: DVec3| outward.dot(along) / length;
+    let [(first, first_normal), (last, last_normal)] = [at(0.0), at(1.0)];
+    let [first_slope, last_slope] = [slope(first_normal), slope(last_normal)];
+    // The distance changes by no more than the way.
+    let is_far = 0.5 * (first + last - length) - sample.radius > margin;
+    // From an end where it rises inward the lowest place is that end, which is a sample of its own.
+    if is_far || first_slope > LEVEL || last_slope < -LEVEL || (first_slope > -LEVEL && last_slope < LEVEL) {
+        return [None; 2];
     }
-    let lowest = least(&depth, low, high, 18);
+    if !field.is_convex() {
+        return [lowest_between(&at, &slope, [first_slope, last_slope]), None];
+    }
+    let depth = |share: f64| at(share).0 - sample.radius;
+    let lowest = least(&depth, 0.0, 1.0, 18);
     let deepest = depth(lowest);
+    if deepest >= margin {
+        return [None; 2];
+    }
     let level = deepest + (0.5 * (-deepest)).max(0.5 * fall);
     let border = |toward: f64| {
         if depth(toward) <= level {
@@ -144,6 +213,25 @@ fn deepest_stretch(field: &Shape, then: &Frame, sample: &Sample, fall: f64) -> [
     let inner = |share: f64| (share > 1e-3 && share < 1.0 - 1e-3).then_some(share);
     let [first, last] = [border(0.0), border(1.0)];
     if last - first < 0.05 { [inner(lowest), None] } else { [inner(first), inner(last)] }
+}
+
+/// Where the slope changes sign between ends from which the distance falls: three steps of regula falsi.
+fn lowest_between(
+    at: &impl Fn(f64) -> (f64, DVec3),
+    slope: &impl Fn(DVec3) -> f64,
+    [mut low_slope, mut high_slope]: [f64; 2],
+) -> Option<f64> {
+    let (mut low, mut high) = (0.0, 1.0);
+    let mut share = 0.5;
+    for _ in 0..3 {
+        let across = high_slope - low_slope;
+        let secant = if across > 0.0 { low - low_slope * (high - low) / across } else { 0.5 * (low + high) };
+        // Not too near an end: slopes of a level set jump.
+        share = secant.clamp(low + 0.1 * (high - low), high - 0.1 * (high - low));
+        let found = slope(at(share).1);
+        if found < 0.0 { (low, low_slope) = (share, found) } else { (high, high_slope) = (share, found) }
+    }
+    Some(share)
 }
 
 /// Golden section.

@@ -37,7 +37,7 @@ use crate::geometry::{DVec3, math};
 use crate::samples::random::Random;
 use broad::Broad;
 use contact::Contacts;
-use interference::{View, points};
+use interference::{Near, View, points};
 use motion::{Moving, Step};
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -133,6 +133,20 @@ pub struct Wrench {
 #[derive(Clone, Debug, Default)]
 pub struct Workspace {
     broad: Broad,
+    /// The shapes of the bodies that it was used for last.
+    shapes: Vec<Arc<Shape>>,
+}
+
+impl Workspace {
+    /// Forgets what was near, if bodies are others.
+    fn fit(&mut self, bodies: &Bodies) {
+        let shapes = || bodies.bodies.iter().map(|body| &bodies.shapes[body.shape]);
+        let is_same = self.shapes.len() == bodies.bodies.len()
+            && self.shapes.iter().zip(shapes()).all(|(known, shape)| Arc::ptr_eq(known, shape));
+        if !is_same {
+            *self = Self { broad: Broad::default(), shapes: shapes().cloned().collect() };
+        }
+    }
 }
 
 /// Splitting by speed stops here: so many steps for one that was asked for.
@@ -155,6 +169,7 @@ pub fn advance(
     if !(step > 0.0 && step.is_finite()) {
         return report;
     }
+    workspace.fit(bodies);
     let mut left = step;
     while left > 0.0 {
         let longest = longest_step(bodies, state, gravity, settings);
@@ -203,8 +218,8 @@ fn one_step(
     workspace: &mut Workspace,
 ) -> Report {
     shuffle(state, settings);
-    workspace.broad = Broad::default();
     let broad = &mut workspace.broad;
+    broad.restart();
     let mut placements = state.placements.clone();
     let is_standard = settings.order == StepOrder::Standard;
     if is_standard {
@@ -220,11 +235,12 @@ fn one_step(
         step.apply(&kicks);
     }
     let none = vec![(DVec3::ZERO, DVec3::ZERO); kicks.len()];
-    let collision_impulses = collide::collide(&mut step, if is_standard { &none } else { &kicks }, broad);
+    let collided = collide::collide(&mut step, if is_standard { &none } else { &kicks }, broad);
     if !is_standard {
         step.apply(&kicks);
     }
-    let mut contacts = Contacts::find(&step, broad);
+    let collision_impulses = collided.impulses;
+    let mut contacts = Contacts::find(&step, broad, Some(collided));
     let contact_impulses = contacts.sweep(&mut step, broad);
     let shock_impulses = if settings.shock == Switch::On { shock::propagate(&mut contacts, &mut step) } else { 0 };
     let shifts = if settings.separation == Switch::On { separation::shifts(&contacts, &step) } else { Vec::new() };
@@ -320,7 +336,8 @@ pub fn deepest(bodies: &Bodies, state: &RigidState, settings: &Settings) -> f64 
     let mut broad = Broad::default();
     broad.ensure(&step, &step.now);
     let depth = |&[a, b]: &[usize; 2]| {
-        let found = points(&step, [View::of(&step, &step.now, a), View::of(&step, &step.now, b)], 0.0);
+        let found =
+            points(&step, [View::of(&step, &step.now, a), View::of(&step, &step.now, b)], 0.0, &mut Near::default());
         found.iter().map(|point| -point.gap).fold(0.0, f64::max)
     };
     broad.pairs().par_iter().with_min_len(16).map(depth).reduce(|| 0.0, f64::max)
@@ -331,5 +348,5 @@ pub fn contact_levels(bodies: &Bodies, state: &RigidState, step: f64, gravity: D
     let mut step = Step::new(bodies, settings, state, &state.placements, [step, step], gravity);
     let kicks: Vec<_> = (0..bodies.bodies.len()).map(|body| step.kick(body, gravity, &[])).collect();
     step.apply(&kicks);
-    Contacts::find(&step, &mut Broad::default()).levels.level
+    Contacts::find(&step, &mut Broad::default(), None).levels.level
 }

@@ -14,6 +14,8 @@ pub(super) const INSET: f64 = 1.0 / 64.0;
 const LEAF: usize = 4;
 /// Edges that bend by less than this (the cosine) are not sharp.
 const FLAT: f64 = 0.9998;
+/// Faces at a vertex that all differ by more than this (the cosine) make a corner.
+const CORNER: f64 = 0.87;
 /// Edges longer than this many samples of the level set are samples of their own.
 const LONG: f64 = 3.0;
 
@@ -76,6 +78,10 @@ impl Builder {
 impl SampleTree {
     pub(super) fn builder() -> Builder {
         Builder::default()
+    }
+
+    pub(super) fn get(&self, index: u32) -> &Sample {
+        &self.samples[index as usize]
     }
 
     /// Visits the samples of every leaf whose sphere, and those above it, are wanted.
@@ -188,8 +194,9 @@ fn inset_points(mesh: &TriMesh, topology: &Topology, vertex: VertexId, long: f64
             None => faces.push((normal, inward, shortest)),
         }
     }
-    for (_, inward, length) in faces.into_iter().filter(|&(.., length)| length > long && long >= 0.0) {
-        if let Some(inward) = inward.try_normalize() {
+    for (at, &(normal, inward, length)) in faces.iter().enumerate() {
+        let is_corner = faces.iter().enumerate().all(|(other, face)| other == at || face.0.dot(normal) < CORNER);
+        if let Some(inward) = inward.try_normalize().filter(|_| is_corner && length > long) {
             samples.ball(corner + inward * (INSET * length), 0.0);
         }
     }
