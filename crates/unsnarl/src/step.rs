@@ -3,7 +3,7 @@
 //! rigid -> bodies -> analysis -> untangle -> dynamics (propose) -> contact -> dynamics (finish)
 //!
 //! Where cloth presses simulated bodies harder or softer than expected, the whole is done again with a better guess; see
-//! [`crate::coupling`].
+//! `coupling.rs`.
 
 use crate::analyses::Analyses;
 use crate::analysis::Tangle;
