@@ -13,7 +13,7 @@ pub(super) const INSET: f64 = 1.0 / 64.0;
 /// Samples in a leaf.
 const LEAF: usize = 4;
 /// Edges that bend by less than this (the cosine) are not sharp.
-const FLAT: f64 = 0.9998;
+const FLAT: f64 = 0.996;
 /// Faces at a vertex that all differ by more than this (the cosine) make a corner.
 const CORNER: f64 = 0.87;
 /// Edges longer than this many samples of the level set are samples of their own.
