@@ -139,8 +139,9 @@ fn a_block_that_friction_stops_comes_to_rest_when_theory_says() {
         let found = (world.at(block) - start).dot(downhill);
         assert!((found - way).abs() < 1e-9, "step {at}: {found} instead of {way}");
     }
-    assert!((way / (2.0 / braking * 1.0) - 1.0).abs() < 2e-3, "{way}");
-    assert!((way - 0.910).abs() < 1e-3);
+    // Half a step short of theory: the speed of a step is the one at its end.
+    let theory = 2.0 * 2.0 / (2.0 * braking);
+    assert!((way - (theory - 0.5 * step * 2.0)).abs() < 1e-5, "{way} by theory {theory}");
     let left = world.state.velocities[block].length();
     assert!(left < 1e-12, "still moves at {left:e}");
 }
@@ -158,9 +159,12 @@ fn a_shock_goes_through_a_row_of_balls_and_the_last_one_ends_rolling() {
     let cue = ball(&mut world, -0.002 - 2.0 * radius);
     let row: Vec<usize> = (0..4).map(|k| ball(&mut world, 2.0 * radius * f64::from(k))).collect();
     world.state.velocities[cue] = DVec3::X;
-    world.run(0.02, STEP);
     let speed = |world: &World, body: usize| world.state.velocities[body].x;
-    let launched = speed(&world, row[3]);
+    let mut launched = 0.0;
+    while launched == 0.0 {
+        world.once(STEP);
+        launched = speed(&world, row[3]);
+    }
     assert!(launched > 0.95, "the last ball leaves at {launched}");
     assert!(speed(&world, cue).abs() < 0.05, "the first keeps {}", speed(&world, cue));
     world.run(0.6, STEP);
@@ -251,17 +255,17 @@ fn see_saw(contact_sweeps: usize, seconds: f64) -> Vec<f64> {
     let mut world = World::new();
     world.settings.contact_sweeps = contact_sweeps;
     world.ground(0.0, 0.2);
-    let pivot = world.shape(Shape::capsule(0.1, 0.3).unwrap());
+    let pivot = world.shape(Shape::capsule(0.15, 0.3).unwrap());
     let board = world.shape(Shape::cuboid(DVec3::new(0.6, 0.02, 0.15)).unwrap());
     let block = world.shape(Shape::cuboid(DVec3::splat(0.08)).unwrap());
     let along_z = DQuat::from_rotation_x(std::f64::consts::FRAC_PI_2);
-    world.put(Body { friction: 0.9, ..Body::fixed(pivot) }, DVec3::Y * 0.1, along_z);
+    world.put(Body { friction: 0.9, ..Body::fixed(pivot) }, DVec3::Y * 0.15, along_z);
     let body = world.body(board, 0.0, 0.2);
-    let board = world.put(body, DVec3::Y * 0.22, DQuat::IDENTITY);
-    for (x, factor) in [(0.45, 4.0), (-0.45, 1.0)] {
-        let body = world.body(block, 0.0, 0.2);
+    let board = world.put(body, DVec3::Y * 0.32, DQuat::IDENTITY);
+    for (x, factor, friction) in [(0.45, 4.0, 0.2), (-0.45, 1.0, 0.9)] {
+        let body = world.body(block, 0.0, friction);
         let body = Body { mass: body.mass * factor, inertia: body.inertia * factor, ..body };
-        world.put(body, DVec3::new(x, 0.32, 0.0), DQuat::IDENTITY);
+        world.put(body, DVec3::new(x, 0.42, 0.0), DQuat::IDENTITY);
     }
     let tilt = |world: &World| (world.state.placements[board].rotation * DVec3::X).y.asin();
     (0..(seconds / STEP) as usize)
@@ -285,14 +289,14 @@ fn a_see_saw_tips_to_the_heavy_block_and_back_when_that_slides_off() {
     assert!(tipped < 0.1, "with shock alone it tips by {tipped} in the same time");
 }
 
-/// Twelve dominoes in a circle that all lean by an angle; returns the world and the deepest overlap.
+/// Sixteen dominoes in a circle that all lean by an angle; returns the world and the deepest overlap.
 fn dominoes(lean: f64) -> (World, f64) {
     let mut world = World::new();
     world.ground(0.0, 0.5);
-    let half = DVec3::new(0.05, 0.2, 0.1);
+    let half = DVec3::new(0.06, 0.2, 0.1);
     let shape = world.shape(Shape::cuboid(half).unwrap());
-    for k in 0..12 {
-        let angle = std::f64::consts::TAU * f64::from(k) / 12.0;
+    for k in 0..16 {
+        let angle = std::f64::consts::TAU * f64::from(k) / 16.0;
         // x of a domino points along the circle.
         let turn = DQuat::from_rotation_y(angle) * DQuat::from_rotation_z(-lean);
         let height = half.y * lean.cos() + half.x * lean.sin();
@@ -305,7 +309,7 @@ fn dominoes(lean: f64) -> (World, f64) {
 
 #[test]
 fn dominoes_that_lean_on_each_other_in_a_circle_share_one_level() {
-    let (mut free, mut touching) = (0.0, 0.9);
+    let (mut free, mut touching) = (0.0, 1.2);
     assert!(dominoes(free).1 < 1e-9 && dominoes(touching).1 > 1e-3);
     for _ in 0..40 {
         let middle = 0.5 * (free + touching);

@@ -33,12 +33,12 @@ fn main() -> Result<(), Box<dyn Error>> {
                 [femur, other].map(|path| unsnarl_io::mesh::read(std::path::Path::new(path), &Default::default()));
             let [femur, other] = meshes;
             let meshes = [femur?.mesh, other?.mesh];
-            let scene = pool.install(|| run_bones(count, frames, &meshes))?;
+            let scene = pool.install(|| run_bones(count, frames, &meshes)).map_err(|error| error.to_string())?;
             save(&scene, obj)
         }
         ["pyramid", rest @ ..] => {
             let mujoco = rest.first().map(std::fs::read_to_string).transpose()?;
-            let scene = pool.install(|| run_pyramids(mujoco.as_deref()))?;
+            let scene = pool.install(|| run_pyramids(mujoco.as_deref())).map_err(|error| error.to_string())?;
             save(&scene, obj)
         }
         ["ablations"] => {
@@ -126,7 +126,11 @@ fn run_rings(count: usize, frames: usize) -> Scene {
     scene
 }
 
-fn run_bones(count: usize, frames: usize, meshes: &[unsnarl::geometry::TriMesh; 2]) -> Result<Scene, Box<dyn Error>> {
+fn run_bones(
+    count: usize,
+    frames: usize,
+    meshes: &[unsnarl::geometry::TriMesh; 2],
+) -> Result<Scene, Box<dyn Error + Send + Sync>> {
     let mut scene = bones(count, meshes)?;
     let triangles: usize = (0..scene.bodies.bodies.len()).map(|at| scene.bodies.shape(at).mesh().triangles.len()).sum();
     println!("| triangles | {triangles} | | |");
@@ -141,7 +145,7 @@ fn run_bones(count: usize, frames: usize, meshes: &[unsnarl::geometry::TriMesh; 
 }
 
 /// Ours, rapier at its own step and at ours, and mujoco if somebody ran it: five seconds of a pyramid of 55 boxes.
-fn run_pyramids(mujoco: Option<&str>) -> Result<Scene, Box<dyn Error>> {
+fn run_pyramids(mujoco: Option<&str>) -> Result<Scene, Box<dyn Error + Send + Sync>> {
     const SECONDS: f64 = 5.0;
     let start = pyramid();
     let mut ours = pyramid();
@@ -224,7 +228,7 @@ fn run_rapier(scene: &Scene, seconds: f64, step: f64) -> (Scene, f64) {
     let (mut islands, mut broad, mut narrow) =
         (rapier::IslandManager::new(), rapier::DefaultBroadPhase::new(), rapier::NarrowPhase::new());
     let (mut joints, mut multibody) = (rapier::ImpulseJointSet::new(), rapier::MultibodyJointSet::new());
-    let mut ccd = rapier::CCDSolver::new();
+    let (mut ccd, mut soft) = (rapier::CCDSolver::new(), rapier::SoftBodySet::new());
     for _ in 0..(seconds / step).round() as usize {
         pipeline.step(
             rapier::Vector::new(0.0, -9.81, 0.0),
@@ -236,6 +240,7 @@ fn run_rapier(scene: &Scene, seconds: f64, step: f64) -> (Scene, f64) {
             &mut colliders,
             &mut joints,
             &mut multibody,
+            &mut soft,
             &mut ccd,
             &(),
             &(),

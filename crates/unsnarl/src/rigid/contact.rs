@@ -81,6 +81,8 @@ pub(super) struct Island {
 pub(super) struct Contacts {
     pub islands: Vec<Island>,
     pub levels: Levels,
+    /// Impulses of islands that are no more.
+    impulses: usize,
 }
 
 impl Contacts {
@@ -103,7 +105,7 @@ impl Contacts {
                 Levels::of(count, &edges, is_fixed)
             }
         };
-        Self { islands: islands(step, pairs, &levels), levels }
+        Self { islands: islands(step, pairs, &levels), levels, impulses: 0 }
     }
 
     /// All sweeps; velocities of the step are those afterwards. Returns the impulses.
@@ -126,7 +128,7 @@ impl Contacts {
                 self.look_again(step, broad);
             }
         }
-        self.islands.iter().map(|island| island.impulses).sum()
+        self.impulses + self.islands.iter().map(|island| island.impulses).sum::<usize>()
     }
 
     /// Copies velocities out of the islands.
@@ -149,18 +151,27 @@ impl Contacts {
             change * step.look > expected.slack
         };
         let mut off = vec![false; step.moving.len()];
+        let mut before: Vec<Option<Expected>> = vec![None; step.moving.len()];
         for island in &self.islands {
             for ((&body, moving), expected) in island.bodies.iter().zip(&island.moving).zip(&island.expected) {
                 off[body] = moving.inverse_mass > 0.0 && is_off(body, moving, expected);
+                before[body] = (!off[body]).then_some(*expected);
             }
         }
         if !off.contains(&true) {
             return;
         }
+        self.impulses += self.islands.iter().map(|island| island.impulses).sum::<usize>();
         let mut known: Vec<Pair> = self.islands.drain(..).flat_map(|island| island.pairs).collect();
         known.sort_unstable_by_key(|pair| pair.global.map(|body| step.rank[body]));
         let pairs = find_pairs(step, broad, Source::Known(known, off));
         self.islands = islands(step, pairs, &self.levels);
+        // Points of the others were not looked for again.
+        for island in &mut self.islands {
+            for (&body, expected) in island.bodies.iter().zip(&mut island.expected) {
+                *expected = before[body].unwrap_or(*expected);
+            }
+        }
     }
 }
 

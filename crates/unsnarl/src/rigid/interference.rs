@@ -92,7 +92,8 @@ fn near_samples<'n>(a: View<'_>, b: View<'_>, seen: Frame, margin: f64, way: &'n
         let turn = columns.iter().map(|column| column.length_squared()).sum::<f64>().sqrt();
         turn * a.shape.radius() + seen.position.distance(way.seen.position)
     };
-    let keeps = way.as_ref().is_some_and(|way| margin + apart(way) <= way.reach);
+    // Interpolated distances change a little faster than the way.
+    let keeps = way.as_ref().is_some_and(|way| 1.25 * (margin + apart(way)) <= way.reach);
     if keeps {
         return way.as_ref().map_or(&[], |way| &way.samples);
     }
@@ -109,7 +110,13 @@ fn near_samples<'n>(a: View<'_>, b: View<'_>, seen: Frame, margin: f64, way: &'n
     &way.insert(Way { seen, reach, samples }).samples
 }
 
+/// A face below a point faces the way the point is pushed, up to this (the cosine).
+const SAME_FACE: f64 = 0.9;
+
 /// Samples of one body in the other; `reversed` if the sampled body is the second of the pair.
+///
+/// A vertex or edge that lies on an edge of the other body is left out: the distance does not say which face it touches, and faces of
+/// both sides would hold it like a vice. Points inside the corners of faces are there for that.
 fn one_way(
     step: &Step<'_>,
     a: View<'_>,
@@ -122,6 +129,7 @@ fn one_way(
     let [then, now] = [a.then.seen_from(b.then), a.now.seen_from(b.now)];
     let field = b.shape;
     let local_fall = b.now.rotation.transpose() * step.fall;
+    let edge_width = (2.0 * step.fall.length()).max(field.resolution());
     let mut add = |core: DVec3, radius: f64, key: u64| {
         let (distance, outward) = field.distance(then.apply(core));
         let gap = distance - radius;
@@ -134,6 +142,13 @@ fn one_way(
         let point = a.now.apply(core) - radius * normal;
         let arms = [point - a.now.position, point - b.now.position];
         let gap_now = distance_now - radius;
+        let is_corner = radius == 0.0 && gap_now.abs() <= edge_width && {
+            let below = field.distance(at - (gap_now + edge_width) * outward_now).1;
+            below.dot(outward_now) < SAME_FACE
+        };
+        if is_corner {
+            return;
+        }
         let meets = |shift: DVec3| gap_now < local_fall.length() && field.distance(at + shift).0 - radius < 0.0;
         let falls = [meets(local_fall), meets(-local_fall)];
         let speed = (a.moving.at(arms[0]) - b.moving.at(arms[1])).dot(normal);

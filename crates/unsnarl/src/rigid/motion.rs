@@ -170,20 +170,12 @@ impl<'a> Step<'a> {
         Frame::of(&self.placements[body].moved(self.look, moving.velocity + kick.0, spin))
     }
 
-    /// The largest speed of a point of a body.
-    pub(super) fn surface_speed(&self, body: usize) -> f64 {
-        let shape = self.bodies.shape(body);
-        let moving = &self.moving[body];
-        let reach = if shape.is_unbounded() { 0.0 } else { shape.radius() };
-        moving.velocity.length() + moving.spin.length() * reach
-    }
-
     /// How far a point of a body may end from where it was expected before contacts are looked for again.
     pub(super) fn slack(&self, body: usize) -> f64 {
         let shape = self.bodies.shape(body);
         if self.bodies.bodies[body].kind != Kind::Simulated {
             return 0.0;
         }
-        0.25 * self.look * self.surface_speed(body) + 2.0 * self.fall.length() + 1e-3 * shape.radius()
+        2.0 * self.fall.length() + 2e-3 * shape.radius()
     }
 }

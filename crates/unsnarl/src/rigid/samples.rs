@@ -13,7 +13,7 @@ pub(super) const INSET: f64 = 1.0 / 64.0;
 /// Samples in a leaf.
 const LEAF: usize = 4;
 /// Edges that bend by less than this (the cosine) are not sharp.
-const FLAT: f64 = 0.9998;
+const FLAT: f64 = 0.996;
 /// Faces at a vertex that all differ by more than this (the cosine) make a corner.
 const CORNER: f64 = 0.87;
 /// Edges longer than this many samples of the level set are samples of their own.
@@ -148,7 +148,7 @@ pub(super) fn of_mesh(mesh: &TriMesh, spacing: f64) -> Result<SampleTree, Topolo
         let id = VertexId::new(vertex);
         if !topology.vertex_triangles(id).is_empty() {
             samples.ball(mesh.positions[vertex], 0.0);
-            inset_points(mesh, &topology, id, long, &mut samples);
+            inset_points(mesh, &topology, id, spacing, &mut samples);
         }
     }
     for edge in (0..topology.edge_count()).map(EdgeId::new) {
@@ -176,7 +176,7 @@ fn is_sharp(mesh: &TriMesh, topology: &Topology, edge: EdgeId) -> bool {
 }
 
 /// A point inside the corner of each flat face at a vertex, where the face is large.
-fn inset_points(mesh: &TriMesh, topology: &Topology, vertex: VertexId, long: f64, samples: &mut Builder) {
+fn inset_points(mesh: &TriMesh, topology: &Topology, vertex: VertexId, spacing: f64, samples: &mut Builder) {
     let corner = mesh.positions[vertex.index()];
     let mut faces: Vec<(DVec3, DVec3, f64)> = Vec::new();
     for &triangle in topology.vertex_triangles(vertex) {
@@ -196,8 +196,10 @@ fn inset_points(mesh: &TriMesh, topology: &Topology, vertex: VertexId, long: f64
     }
     for (at, &(normal, inward, length)) in faces.iter().enumerate() {
         let is_corner = faces.iter().enumerate().all(|(other, face)| other == at || face.0.dot(normal) < CORNER);
-        if let Some(inward) = inward.try_normalize().filter(|_| is_corner && length > long) {
-            samples.ball(corner + inward * (INSET * length), 0.0);
+        if let Some(inward) = inward.try_normalize().filter(|_| is_corner && length > LONG * spacing) {
+            // Clear of the samples in which a level set blurs the edge.
+            let inset = (INSET * length).max(2.0 * spacing).min(0.25 * length);
+            samples.ball(corner + inward * inset, 0.0);
         }
     }
 }

@@ -294,6 +294,14 @@ impl Shape {
         }
     }
 
+    /// Distance between samples of the distance; 0 if it is exact.
+    pub(super) fn resolution(&self) -> f64 {
+        match &self.distance {
+            Distance::Level(level) => level.frame().spacing,
+            _ => 0.0,
+        }
+    }
+
     /// Whether the distance is convex, so that it has one minimum along a line.
     pub(super) fn is_convex(&self) -> bool {
         matches!(self.distance, Distance::Solid(_))
