@@ -113,7 +113,7 @@ copies = { count = [3, 1, 1], spacing = [0.5, 0, 0] }
 "#;
 
 /// Boxes that fall and turn; the place of one of them at the last frame.
-fn turning(folder: &Path) -> (Cache, unsnarl::rigid::Placement) {
+fn turning(folder: &Path) -> (Cache, Placement) {
     let scene = scene_file::parse("scene.toml", RIGID, Path::new("."), &[]).unwrap();
     let cache = Cache::create(folder, &scene).unwrap();
     let mut state = scene.state.clone();
