@@ -347,6 +347,9 @@ impl Desk {
             text.push(b'\n');
             return Ok((text, workpiece.verdict.as_ref().is_some_and(|verdict| verdict.is_clean())));
         }
+        if workpiece.opened.garment_count == 0 {
+            return Err(Trouble::Refusal("there is no cloth to save; unsnarl export writes rigid bodies".to_owned()));
+        }
         let first: &MeshFile = &workpiece.opened.files[0];
         let Some(format) = first.format_for(path).or_else(|| Format::for_output(path)) else {
             let kinds = "expected .obj, .ply, .stl, .off, .gltf, .glb, .usda, or .json for the report";

@@ -24,6 +24,9 @@ use rayon::prelude::*;
 /// Points of a pair that contact watches at most.
 const POINTS: usize = 16;
 
+/// A sweep that changes velocities by less than this share of the largest change is the last.
+const SETTLED: f64 = 1e-3;
+
 /// A point and what it has done so far.
 #[derive(Clone, Debug)]
 pub(super) struct Contact {
@@ -74,6 +77,8 @@ pub(super) struct Island {
     changed_at: Vec<u64>,
     clock: u64,
     largest_change: f64,
+    /// The largest change of velocity in this sweep.
+    change: f64,
     pub impulses: usize,
 }
 
@@ -111,20 +116,27 @@ impl Contacts {
     /// All sweeps; velocities of the step are those afterwards. Returns the impulses.
     pub(super) fn sweep(&mut self, step: &mut Step<'_>, broad: &mut Broad) -> usize {
         let sweeps = step.settings.contact_sweeps;
-        for sweep in 1..=sweeps {
+        let all = if sweeps == 0 { 0 } else { sweeps + step.settings.settling_sweeps };
+        for sweep in 1..=all {
             let share = match step.settings.stopping {
-                Stopping::Gradual => sweep as f64 / sweeps as f64,
+                Stopping::Gradual => (sweep as f64 / sweeps as f64).min(1.0),
                 Stopping::AtOnce => 1.0,
             };
             let (look, settings) = (step.look, step.settings);
             self.islands.par_iter_mut().for_each(|island| {
+                if sweep > sweeps && island.is_settled() {
+                    return;
+                }
                 island.start_sweep(look);
                 for range in island.level_ranges() {
                     island.passes(range, share, look, settings.passes, settings.tolerance);
                 }
             });
             self.store(step);
-            if sweep < sweeps {
+            if sweep >= sweeps && self.islands.iter().all(Island::is_settled) {
+                break;
+            }
+            if sweep < all {
                 self.look_again(step, broad);
             }
         }
@@ -351,8 +363,14 @@ impl Island {
             .collect()
     }
 
+    /// Whether the last sweep changed little; the rest is left to shock propagation.
+    fn is_settled(&self) -> bool {
+        self.change <= SETTLED * self.largest_change
+    }
+
     /// Points in the order of depth, and everything is to be looked at.
     pub(super) fn start_sweep(&mut self, look: f64) {
+        self.change = 0.0;
         for pair in &mut self.pairs {
             pair.has_changed = true;
             let [a, b] = pair.local.map(|body| &self.moving[body]);
@@ -388,6 +406,7 @@ impl Island {
                 }
                 [self.moving[a], self.moving[b]] = moving;
                 self.largest_change = self.largest_change.max(change);
+                self.change = self.change.max(change);
                 pair.has_changed = change > tolerance * self.largest_change;
                 if pair.has_changed {
                     (self.changed_at[a], self.changed_at[b]) = (self.clock, self.clock);

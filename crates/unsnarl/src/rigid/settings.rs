@@ -13,6 +13,8 @@ pub struct Settings {
     pub collision_rounds: usize,
     /// Sweeps of contact over the levels of the contact graph. More make weight felt through higher stacks.
     pub contact_sweeps: usize,
+    /// Sweeps after those that stop bodies fully, while one still changes something. Fewer: weight on light bodies acts late.
+    pub settling_sweeps: usize,
     /// Passes over the contacts of a level in one sweep; fewer where nothing changes any more.
     pub passes: usize,
     /// Passes over the contacts of a level in shock propagation. More: less left over, in large groups.
@@ -39,6 +41,7 @@ impl Default for Settings {
             step: 1.0 / 240.0,
             collision_rounds: 5,
             contact_sweeps: 10,
+            settling_sweeps: 20,
             passes: 2,
             shock_passes: 30,
             tolerance: 1e-10,
