@@ -107,6 +107,7 @@ pub(super) fn check_settings(settings: &SettingsTable, place: &Place) -> Result<
     let counts = [
         ("collision-rounds", rigid.collision_rounds),
         ("contact-sweeps", rigid.contact_sweeps),
+        ("settling-sweeps", rigid.settling_sweeps),
         ("passes", rigid.passes),
         ("shock-passes", rigid.shock_passes),
     ];
