@@ -3,14 +3,16 @@
 import argparse
 import filecmp
 import json
+import os
 import pathlib
+import resource
 import subprocess
 import sys
 import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PROGRAM = ROOT / "target/release/unsnarl"
+PROGRAM = pathlib.Path(os.environ.get("UNSNARL", ROOT / "target/release/unsnarl"))
 FOLDERS = [ROOT / "assets", ROOT.parent / "shared/data"]
 KINDS = {".obj", ".off", ".ply", ".stl", ".glb"}
 FEMUR = ROOT / "assets/cgal_cc0/femur.off"
@@ -55,16 +57,22 @@ def bar(name, value, is_met):
         missed.append(name)
 
 
+def processor_seconds():
+    """Of all programs that were run and have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def fill(folder, mesh, count, *flags):
     """Runs `unsnarl tet`: the report and the seconds of the whole process, or nothing and the error line."""
     report, output = folder / "report.json", folder / "out.msh"
     command = [PROGRAM, "tet", mesh, "-o", output, "--count", count, "--json", report, "-q", *flags]
-    begun = time.perf_counter()
+    begun, used = time.perf_counter(), processor_seconds()
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
     seconds = time.perf_counter() - begun
     if done.returncode != 0:
         return None, done.stderr.strip()
-    return json.loads(report.read_text()), seconds
+    return {**json.loads(report.read_text()), "processor_seconds": processor_seconds() - used}, seconds
 
 
 def is_sound(report):
@@ -78,10 +86,12 @@ def figures(report):
     return aspect["max"], aspect["mean"], least, most
 
 
-def quality(folder, results, quick):
+def quality(folder, results, quick, methods):
     for name, mesh, count, theirs in CASES[: 1 if quick else 3]:
         seconds_by = {}
-        for method in ["optimise", "elements", *(["springs"] if count == 100_000 else [])]:
+        for method in methods:
+            if method == "springs" and count != 100_000:
+                continue
             skin = folder / "skin.obj"
             report, seconds = fill(folder, mesh, count, "--compress", method, "--surface", skin)
             row = f"{mesh.stem}, {method}"
@@ -95,7 +105,10 @@ def quality(folder, results, quick):
             published = "thesis, {}: {}, mean {}, {} to {}".format(name, *limit)
             is_met = found[0] <= limit[0] and found[1] <= limit[1] and found[2] >= limit[2] and found[3] <= limit[3]
             bar(f"quality: {row}, {report['tets']} elements", f"aspect {text} ({published})", is_met)
-            bar(f"fit: {row}", f"{beyond} of {nodes} boundary nodes beyond 1 % of their mean edge", beyond == 0)
+            farthest = report["fit"]["farthest_in_edges"]
+            said = f"{beyond} of {nodes} boundary nodes beyond 1 % of their mean edge, boundary within {farthest:.2f} edges"
+            bar(f"fit: {row}", f"{said}; refined again in {report['rounds_again']} rounds", beyond == 0 and farthest < 0.5)
+            print(f"       | time: {row} | {report['processor_seconds']:.1f} s of processor, {seconds:.1f} s", flush=True)
             ratio = report["volume"] / report["fit"]["volume_of_body"]
             bar(f"volume: {row}", f"{ratio:.4f} of the body's", abs(ratio - 1) <= 0.01)
             clean = subprocess.run([str(PROGRAM), "check", str(skin), "-q"], capture_output=True).returncode == 0
@@ -103,7 +116,7 @@ def quality(folder, results, quick):
             if count == 900_000 and method == "optimise":
                 bar("speed: 900K", f"{seconds:.1f} s", seconds < 40)
             results.append({"case": mesh.stem, "method": method, "seconds": seconds, "report": report})
-        if "elements" in seconds_by:
+        if {"elements", "optimise"} <= seconds_by.keys():
             ratio = seconds_by["elements"] / seconds_by["optimise"]
             print(f"       | compression by elements over by optimisation, {mesh.stem} | {ratio:.1f} times (thesis: about 10)")
 
@@ -112,11 +125,78 @@ def speed(folder, results, quick):
     runs = [fill(folder, BUNNY, 75_000) for _ in range(1 if quick else 5)]
     report, seconds = min(runs, key=lambda run: run[1])
     stages = ", ".join(f"{stage} {value:.2f}" for stage, value in report["seconds"].items())
-    bar(f"speed: bunny, {report['tets']} elements, file to file, best of {len(runs)}", f"{seconds:.2f} s ({stages}); quartet 5.9", seconds < 2)
+    bar(f"speed: bunny, {report['tets']} elements, file to file, best of {len(runs)}", f"{seconds:.2f} s, {report['processor_seconds']:.2f} of processor ({stages}); quartet 5.9", seconds < 2)
     bar("speed: lattice of the bunny", f"{report['seconds']['lattice']:.2f} s", report["seconds"]["lattice"] < 0.3)
     least, most = report["dihedral_degrees"]
     bar("bunny beside quartet's published 14.2 to 149.7", f"{least:.1f} to {most:.1f}", least > 14.2 and most < 149.7)
     results.append({"seconds": seconds, "report": report})
+
+
+def swept(steps, around, point):
+    """A closed surface of revolution as OBJ text: `point` gives radius and height at a step."""
+    import numpy as np
+
+    rows = [point(2 * np.pi * step / steps) for step in range(steps)]
+    turns = [(np.cos(2 * np.pi * turn / around), np.sin(2 * np.pi * turn / around)) for turn in range(around)]
+    text = "".join(f"v {radius * c} {radius * s} {height}\n" for radius, height in rows for c, s in turns)
+    node = lambda step, turn: 1 + (step % steps) * around + turn % around
+    for step in range(steps):
+        for turn in range(around):
+            quad = node(step, turn), node(step, turn + 1), node(step + 1, turn + 1), node(step + 1, turn)
+            text += "f {} {} {} {}\n".format(*quad)
+    return text
+
+
+def ball_text(level):
+    """A ball: an octahedron, its edges halved so often, pushed to the sphere."""
+    import numpy as np
+
+    points, faces = [tuple(sign * axis) for axis in np.eye(3) for sign in (1.0, -1.0)], []
+    for x in (0, 1):
+        for y in (2, 3):
+            for z in (4, 5):
+                faces.append((x, y, z) if (x + y + z) % 2 == 0 else (x, z, y))
+    for _ in range(level):
+        middle, finer = {}, []
+        for face in faces:
+            halves = []
+            for a, b in zip(face, face[1:] + face[:1]):
+                key = (min(a, b), max(a, b))
+                if key not in middle:
+                    at = np.add(points[a], points[b])
+                    middle[key] = len(points)
+                    points.append(tuple(at / np.linalg.norm(at)))
+                halves.append(middle[key])
+            (a, b, c), (ab, bc, ca) = face, halves
+            finer += [(a, ab, ca), (ab, b, bc), (ca, bc, c), (ab, bc, ca)]
+        faces = finer
+    return "".join("v {} {} {}\n".format(*p) for p in points) + "".join(f"f {a + 1} {b + 1} {c + 1}\n" for a, b, c in faces)
+
+
+def figures_of_thesis(folder, results):
+    """Figures 5.4 and 5.5: a ball that is coarse inside, and a torus whose inner ring is finer by curvature."""
+    import numpy as np
+    import trimesh
+
+    ball, torus, skin = folder / "ball.obj", folder / "torus.obj", folder / "skin.obj"
+    ball.write_text(ball_text(5))
+    torus.write_text(swept(96, 192, lambda angle: (1 + 0.5 * np.cos(angle), 0.5 * np.sin(angle))))
+    report, said = fill(folder, ball, 18_000, "--criterion", "uniform", "--picture", ROOT / "out/tets_ball.png")
+    if report is None:
+        return bar("figure 5.4: ball", said, False)
+    coarse = report["edge"]["max"] / report["edge"]["min"]
+    bar("figure 5.4: ball, 18K", f"{report['tets']} elements, longest over shortest edge {coarse:.1f}", abs(report["tets"] / 18_000 - 1) < 0.1)
+    results.append({"case": "ball", "report": report})
+    flags = ["--criterion", "curvature", "--tolerance", "0.75", "--surface", skin, "--picture", ROOT / "out/tets_torus.png"]
+    report, said = fill(folder, torus, 8_500, *flags)
+    if report is None:
+        return bar("figure 5.5: torus", said, False)
+    found = trimesh.load(skin, process=False, force="mesh")
+    ends = found.vertices[found.edges_unique]
+    length, radius = np.linalg.norm(ends[:, 0] - ends[:, 1], axis=1), np.linalg.norm(ends.mean(axis=1)[:, :2], axis=1)
+    ratio = length[radius < 0.7].mean() / length[radius > 1.3].mean()
+    bar("figure 5.5: torus, 8.5K", f"{report['tets']} elements, mean edge of the inner ring {ratio:.2f} of the outer", ratio < 0.7)
+    return results.append({"case": "torus", "report": report})
 
 
 def threads(folder):
@@ -151,21 +231,21 @@ def state(mesh):
     return done.returncode == 0, int((counts == 1).sum())
 
 
-def broken(folder, results, quick):
-    print("\n| broken mesh | clean | border edges | elements | surfaces | max aspect | valid | s |\n|---|---|---|---|---|---|---|---|")
+def broken(folder, results, quick, count):
+    print("\n| broken mesh | clean | border edges | elements | surfaces | max aspect | nodes that lag | valid | s |\n|---|---|---|---|---|---|---|---|---|")
     bad = []
     for mesh in meshes()[: 4 if quick else None]:
         clean, border = state(mesh)
         if clean and border == 0:
             continue
-        report, seconds = fill(folder, mesh, 20_000)
+        report, seconds = fill(folder, mesh, count)
         name = f"{mesh.parent.name}/{mesh.stem}"
         if report is None:
             print(f"| {name} | {clean} | {border} | {seconds} |", flush=True)
             if "no inside" not in seconds:
                 bad.append(name)
         else:
-            row = [name, clean, border, report["tets"], report["surfaces"], f"{report['aspect']['max']:.2f}", is_sound(report), f"{seconds:.2f}"]
+            row = [name, clean, border, report["tets"], report["surfaces"], f"{report['aspect']['max']:.2f}", report["fit"]["nodes_beyond_one_percent"], is_sound(report), f"{seconds:.2f}"]
             print("| " + " | ".join(map(str, row)) + " |", flush=True)
             if not is_sound(report):
                 bad.append(name)
@@ -175,44 +255,62 @@ def broken(folder, results, quick):
     bar("broken input", f"{with_mesh} of {len(results)} have a valid mesh, the rest are sheets without an inside; wrong: {bad}", not bad)
 
 
-def peers(results, limit):
-    print("\n| mesh | program | outcome | s |\n|---|---|---|---|")
+def peers(folder, results, limit):
+    """Peers and ours on the same meshes: what comes out, and processor seconds, which other work on the machine stretches less."""
+    print("\n| mesh | program | outcome | processor s | s |\n|---|---|---|---|---|")
     for mesh in [path for path in meshes() if path.stem in FOR_PEERS]:
-        for name, program in PEERS.items():
-            begun = time.perf_counter()
-            try:
-                command = [sys.executable, "-c", LOAD.format(program=program), str(mesh)]
-                done = subprocess.run(command, capture_output=True, text=True, timeout=limit)
-                lines = (done.stdout if done.returncode == 0 else done.stderr or done.stdout).strip().splitlines()
-                said = lines[-1] if lines else f"died with status {done.returncode}"
-                verdict = said if done.returncode == 0 else f"fails: {said[:100]}"
-            except subprocess.TimeoutExpired:
-                verdict = "no result in time"
-            seconds = time.perf_counter() - begun
-            print(f"| {mesh.stem} | {name} | {verdict} | {seconds:.1f} |", flush=True)
-            results.append({"mesh": mesh.stem, "peer": name, "verdict": verdict, "seconds": seconds})
+        for name, program in [("unsnarl tet", None), *PEERS.items()]:
+            begun, used = time.perf_counter(), processor_seconds()
+            verdict = ours(folder, mesh) if program is None else theirs(mesh, program, limit)
+            seconds, processor = time.perf_counter() - begun, processor_seconds() - used
+            print(f"| {mesh.stem} | {name} | {verdict} | {processor:.1f} | {seconds:.1f} |", flush=True)
+            row = {"mesh": mesh.stem, "program": name, "verdict": verdict, "processor_seconds": processor, "seconds": seconds}
+            results.append(row)
+
+
+def ours(folder, mesh):
+    report, said = fill(folder, mesh, 50_000)
+    if report is None:
+        return f"fails: {said[:100]}"
+    least, most = report["dihedral_degrees"]
+    return f"{report['tets']} elements, {report['inverted']} of the other sign, dihedral {least:.1f} to {most:.1f}"
+
+
+def theirs(mesh, program, limit):
+    command = [sys.executable, "-c", LOAD.format(program=program), str(mesh)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=limit)
+    except subprocess.TimeoutExpired:
+        return f"no result in {limit:.0f} s"
+    lines = (done.stdout if done.returncode == 0 else done.stderr or done.stdout).strip().splitlines()
+    said = lines[-1] if lines else f"died with status {done.returncode}"
+    return said if done.returncode == 0 else f"fails: {said[:100]}"
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--quick", action="store_true", help="the smallest case of each table")
     parser.add_argument("--limit", type=float, default=30, help="seconds for a peer on a mesh")
-    parser.add_argument("--only", default="quality,speed,threads,broken,peers", help="parts, with commas")
+    parser.add_argument("--methods", default="optimise,elements,springs", help="of compression, for quality")
+    parser.add_argument("--count", type=int, default=20_000, help="elements for a broken mesh")
+    parser.add_argument("--only", default="figures,speed,quality,threads,broken,peers", help="parts, with commas")
     flags = parser.parse_args()
     parts = flags.only.split(",")
-    results = {"quality": [], "speed": [], "broken": [], "peers": []}
+    results = {"figures": [], "quality": [], "speed": [], "broken": [], "peers": []}
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
+        if "figures" in parts:
+            figures_of_thesis(folder, results["figures"])
         if "speed" in parts:
             speed(folder, results["speed"], flags.quick)
         if "quality" in parts:
-            quality(folder, results["quality"], flags.quick)
+            quality(folder, results["quality"], flags.quick, flags.methods.split(","))
         if "threads" in parts:
             threads(folder)
         if "broken" in parts:
-            broken(folder, results["broken"], flags.quick)
+            broken(folder, results["broken"], flags.quick, flags.count)
         if "peers" in parts:
-            peers(results["peers"], flags.limit)
+            peers(folder, results["peers"], flags.limit)
     (ROOT / "out/bench_tets.json").write_text(json.dumps(results, indent=1))
     print(f"\n{len(missed)} missed" + "".join(f"\n  {name}" for name in missed))
 

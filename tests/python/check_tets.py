@@ -4,7 +4,8 @@
 2. Where `unsnarl tet` makes a mesh of a ball, meshio reads it back in every format; volumes, conditions (A), (B) and (C) of
    the thesis (5.4) and the orientation of the boundary are checked here with numpy, by another road than the program's.
 gmsh is used as a third reader where it is installed; it is not required.
-Usage: check_tets.py --unsnarl PATH
+3. Bodies given by name, broken ones among them, are filled: the same checks, and `unsnarl check` finds their boundary clean.
+Usage: check_tets.py --unsnarl PATH [--bodies MESH...] [--count N]
 """
 
 import argparse
@@ -20,6 +21,7 @@ import meshio
 import numpy as np
 
 FAILURES = []
+ASSETS = Path(__file__).resolve().parents[2] / "assets"
 
 
 def expect(holds: bool, what: str) -> None:
@@ -177,13 +179,32 @@ def check_writing(program: Path, folder: str) -> None:
     gmsh.finalize()
 
 
+def check_body(program: Path, folder: str, body: Path, count: int) -> None:
+    name = body.stem
+    report = run(program, folder, "tet", str(body), "-o", "body.msh", "--count", str(count), "--surface", "skin.obj")
+    if not report:
+        return
+    mesh = meshio.read(str(Path(folder) / "body.msh"))
+    tets = np.concatenate([block.data for block in mesh.cells if block.type == "tetra"])
+    expect((volumes(mesh.points, tets) > 0).all(), f"{name}: a tetrahedron is not positive")
+    check_conditions(tets, outside(tets), name)
+    clean = run(program, folder, "check", "skin.obj")
+    expect(bool(clean) and clean["clean"], f"{name}: the boundary meets itself")
+    print(f"{name}: {len(tets)} tetrahedra, from {report['source']}, conditions hold, boundary clean")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--unsnarl", required=True, type=Path)
-    program = parser.parse_args().unsnarl.resolve()
+    parser.add_argument("--bodies", nargs="*", type=Path, default=[ASSETS / "cgal_cc0/spheres_intersecting.off", ASSETS / "character_cc0/body_sit01.ply"])
+    parser.add_argument("--count", type=int, default=8000)
+    flags = parser.parse_args()
+    program = flags.unsnarl.resolve()
     with tempfile.TemporaryDirectory() as folder:
         check_reading(program, folder)
         check_writing(program, folder)
+        for body in flags.bodies:
+            check_body(program, folder, body.resolve(), flags.count)
     return 1 if FAILURES else 0
 
 

@@ -12,8 +12,8 @@ use std::path::Path;
 use unsnarl::analysis::{self, Assembly, Workspace};
 use unsnarl_benches::meshes::{SkirtState, folded_sheet, skirt};
 use unsnarl_benches::timing::{Timing, measure};
-use unsnarl_geometry::TriMesh;
 use unsnarl_geometry::intersection::triangle_box;
+use unsnarl_geometry::{Aabb, DVec3, TriMesh};
 use unsnarl_io::mesh::{self, MeshFile, ReadOptions};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
@@ -84,7 +84,13 @@ fn time_analysis(mesh: &TriMesh, rounds: usize) -> Outcome<Value> {
     let tangle = analysis::analyze(&assembly, &mesh.positions, &mut Workspace::default());
     let fresh = measure(rounds, || analysis::analyze(&assembly, &mesh.positions, &mut Workspace::default()));
     let mut workspace = Workspace::default();
-    let refitted = measure(rounds, || analysis::analyze(&assembly, &mesh.positions, &mut workspace));
+    let repeated = measure(rounds, || analysis::analyze(&assembly, &mesh.positions, &mut workspace));
+    let states = swaying(&mesh.positions);
+    let mut round = 0;
+    let moved = measure(rounds, || {
+        round += 1;
+        analysis::analyze(&assembly, &states[round % states.len()], &mut workspace)
+    });
 
     let boxes = (0..mesh.triangles.len()).map(|triangle| {
         let bounds = triangle_box(assembly.topology(), &mesh.positions, triangle);
@@ -103,10 +109,24 @@ fn time_analysis(mesh: &TriMesh, rounds: usize) -> Outcome<Value> {
         "contours": tangle.contours.len(),
         "red_vertices": tangle.colours.red_vertices.len(),
         "seconds": seconds(fresh),
-        "seconds_refitted": seconds(refitted),
+        "seconds_repeated": seconds(repeated),
+        "seconds_moved": seconds(moved),
         "parry_traversal_seconds": seconds(traversal),
         "parry_overlapping_pairs": overlap_count,
     }))
+}
+
+/// States that differ from each other in every vertex, as steps of a simulation do: a wave of a thousandth of the size of the mesh runs over it.
+fn swaying(positions: &[DVec3]) -> Vec<Vec<DVec3>> {
+    const STATES: usize = 5;
+    let bounds = Aabb::of_points(positions.iter().copied());
+    let size = bounds.extent().length();
+    let sway = |phase: f64, position: &DVec3| {
+        let angle = (*position * (20.0 / size)).dot(DVec3::new(1.0, 0.7, 0.4)) + phase;
+        *position + DVec3::new(angle.sin(), (1.3 * angle).cos(), (0.9 * angle).sin()) * (1e-3 * size)
+    };
+    let phases = (0..STATES).map(|state| state as f64 * std::f64::consts::TAU / STATES as f64);
+    phases.map(|phase| positions.iter().map(|position| sway(phase, position)).collect()).collect()
 }
 
 fn seconds(timing: Timing) -> Value {

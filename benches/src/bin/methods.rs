@@ -65,7 +65,7 @@ fn steps_to_clean(name: &str, seed: u64, method: Method, steps: usize) -> Option
     let assembly = Assembly::new([part]).expect("samples are sound");
     let patient = Patient { model, state, assembly, body_positions: Vec::new() };
     let patience = if method.is_classic() { 30 } else { FixSettings::default().patience };
-    let settings = FixSettings { method, patience, largest_step_count: steps, ..FixSettings::default() };
+    let settings = FixSettings { patience, largest_step_count: steps, ..FixSettings::with_method(method) };
     let outcome = fix::untangle(patient, &settings, &mut |_| Continue::Yes);
     outcome.verdict.is_clean().then_some(outcome.steps)
 }

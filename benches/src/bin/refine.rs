@@ -6,6 +6,7 @@
 //!     refine curvature                         Gaussian curvature at saddles of valence 3 to 12
 //!     refine inelastic CACHE FRAME             the stop rule beside collision impulses at the first level
 //!     refine levels CACHE FRAME LEVELS [SEP]   stopped vertices and their distance to the target, level by level
+//!     refine ratios CACHE LEVELS [EVERY]       how displacements of plain subdivision fall, as a whole and along normals
 //!     refine picture CACHE FRAME OUT.png       before, after one and after three levels
 
 use std::path::Path;
@@ -16,6 +17,7 @@ use unsnarl::model::{Cloth, Model};
 use unsnarl::output::{Collisions, Depth, Ladder, LevelReport, RefineSettings, refine, refine_once};
 use unsnarl::samples::{self, Cut, Recipe};
 use unsnarl_geometry::ccd::Motion;
+use unsnarl_geometry::subdivision::limit::normals;
 use unsnarl_geometry::subdivision::{Scheme, Smoothing};
 use unsnarl_geometry::{Aabb, DVec3, Topology, TriMesh, TriangleId, VertexId};
 use unsnarl_io::cache::Cache;
@@ -36,9 +38,10 @@ fn main() -> Result<(), Failure> {
         ["levels", cache, frame, levels, separation] => {
             by_level(Path::new(cache), frame.parse()?, levels.parse()?, separation.parse()?)
         }
+        ["ratios", cache, levels, every] => ratios(Path::new(cache), levels.parse()?, every.parse()?),
         ["picture", cache, frame, target] => picture(Path::new(cache), frame.parse()?, Path::new(target)),
         _ => {
-            Err("expected control, adversarial, curvature, inelastic, levels or picture; see the head of the source"
+            Err("expected control, adversarial, curvature, inelastic, levels, ratios or picture; see the head of the source"
                 .into())
         }
     }
@@ -208,13 +211,14 @@ fn by_level(folder: &Path, frame: u32, levels: u32, separation: f64) -> Result<(
     let cache = Cache::open(folder)?;
     let settings = RefineSettings { separation, ..RefineSettings::default() };
     let mut hear = |level: LevelReport, _: &Assembly, _: &[DVec3]| {
-        let far = level.distance_to_smooth;
+        let (far, off) = (level.distance_to_smooth, level.stopped_by_cloth + level.stopped_by_bodies + level.eased);
         let stopped = level.stopped_by_cloth + level.stopped_by_bodies;
         println!(
-            "{{\"level\": {}, \"stopped\": {stopped}, \"of\": {}, \"mean_of_stopped\": {:e}, \"max\": {:e}, \"rounds\": {}}}",
+            "{{\"level\": {}, \"stopped\": {stopped}, \"of\": {}, \"eased\": {}, \"mean_of_both\": {:e}, \"max\": {:e}, \"rounds\": {}}}",
             level.level,
             level.vertices,
-            far.mean * level.vertices as f64 / stopped.max(1) as f64,
+            level.eased,
+            far.mean * level.vertices as f64 / off.max(1) as f64,
             far.max,
             level.rounds
         );
@@ -224,6 +228,43 @@ fn by_level(folder: &Path, frame: u32, levels: u32, separation: f64) -> Result<(
     let (refined, finest) = refine_once(assembly, &[], &positions, depth, &settings, &mut hear)?;
     let pairs = analysis::verdict(&finest.assembly, &refined.positions, &mut Workspace::default()).pairs.len();
     println!("{{\"pairs\": {pairs}}}");
+    Ok(())
+}
+
+/// Mean displacement of a level against the level before, over some frames: the whole of it, and the part along the
+/// normals. The rest is vertices that slide in the surface, which they do where valences differ, flat cloth included.
+fn ratios(folder: &Path, levels: u32, every: usize) -> Result<(), Failure> {
+    let cache = Cache::open(folder)?;
+    let ladder = Ladder::build(assembly_of(&cache)?, &[], levels)?;
+    let mut ranges = vec![[[f64::INFINITY, 0.0_f64]; 2]; levels as usize - 1];
+    for frame in (cache.info.first_frame..=cache.last_frame().ok_or("no frame")?).step_by(every) {
+        let mut positions = positions_of(&cache, frame)?;
+        let mut last: Option<[f64; 2]> = None;
+        for level in 0..levels as usize {
+            let (coarse, split) = (ladder.topology(level), ladder.split(level));
+            let start = split.midpoints(coarse, &positions);
+            positions = split.targets(coarse, &positions, &[], Smoothing::default());
+            let normals = normals(ladder.topology(level + 1), &positions, &[]);
+            let mut sums = [0.0; 2];
+            for vertex in 0..split.split_vertex_count() {
+                let way = positions[vertex] - start[vertex];
+                sums[0] += way.length();
+                sums[1] += way.dot(normals[vertex]).abs();
+            }
+            let means = sums.map(|sum| sum / split.split_vertex_count() as f64);
+            if let Some(last) = last {
+                // Flat cloth has no displacement along its normals, but for rounding.
+                for part in (0..2).filter(|&part| last[part] > 1e-9) {
+                    let (range, ratio) = (&mut ranges[level - 1][part], means[part] / last[part]);
+                    *range = [range[0].min(ratio), range[1].max(ratio)];
+                }
+            }
+            last = Some(means);
+        }
+    }
+    for (level, [all, along]) in ranges.iter().enumerate() {
+        println!("{{\"level\": {}, \"all\": {all:?}, \"along_normals\": {along:?}}}", level + 2);
+    }
     Ok(())
 }
 

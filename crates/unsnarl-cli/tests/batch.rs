@@ -102,23 +102,29 @@ fn patterns_and_manifests_name_commands_inputs_bodies_and_options() {
         "[scene]\nframes = 1\n[[cloth]]\nsheet = { size = [1, 1], cells = [2, 2] }\n",
     )
     .unwrap();
+    let sheet = "sheet = { size = [0.2, 0.2], cells = [4, 4] }";
+    let layers =
+        format!("[[cloth]]\nname = \"in\"\nlayer = 1\n{sheet}\n[[cloth]]\nname = \"out\"\nlayer = 2\n{sheet}\n");
+    std::fs::write(folder.path("lists/layers.toml"), layers).unwrap();
     let lines = [
         r#"{"name": "plain", "command": "check", "inputs": "../in/m00.obj", "picture": true}"#,
         "",
         r#"{"name": "dressed", "command": "check", "inputs": ["../in/m01.obj"], "body": "../in/m00.obj"}"#,
         r#"{"command": "fix", "inputs": "../in/hanky.obj", "max-seconds": 100, "method": "auto"}"#,
         r#"{"name": "fall", "command": "sim", "inputs": "s.toml", "set": ["scene.frames=2", "scene.gravity=[0,0,0]"]}"#,
+        r#"{"command": "dress", "inputs": "layers.toml"}"#,
     ];
     std::fs::write(folder.path("lists/jobs.jsonl"), format!("\u{feff}{}\r\n", lines.join("\r\n"))).unwrap();
     let run = batch(&folder, &["lists/jobs.jsonl", "-o", "out", "-q"]);
     assert_eq!((run.status, run.err.as_str()), (0, ""));
     let rows = report(&folder, "out");
-    assert_eq!(names(&folder, "out"), ["plain", "dressed", "hanky", "fall"]);
+    assert_eq!(names(&folder, "out"), ["plain", "dressed", "hanky", "fall", "layers"]);
     assert!(std::fs::read(folder.path("out/plain/picture.png")).unwrap().starts_with(b"\x89PNG"));
     assert!(rows[1]["pairs_before"].as_u64() > Some(0), "against the body: {}", rows[1]);
     assert_eq!((&rows[2]["clean"], &rows[2]["pairs_after"]), (&json!(true), &json!(0)));
     assert!(rows[2]["pairs_before"].as_u64() > Some(0) && folder.path("out/hanky/hanky.obj").is_file());
     assert!(folder.path("out/fall/cache/frame_000002.unsnarl").is_file());
+    assert_eq!((&rows[4]["clean"], folder.path("out/layers/dressed/out.obj").is_file()), (&json!(true), true));
 
     let csv = "name,command,inputs,body,picture\nplain,check,../in/m00.obj,,true\n\"two, together\",,../in/m00.obj;../in/m01.obj,,\n";
     std::fs::write(folder.path("lists/jobs.csv"), csv.replace("two, together", "both")).unwrap();
@@ -401,7 +407,7 @@ fn mistakes_in_manifests_are_one_line_each_and_nothing_is_run() {
         (&["c.csv"], "c.csv:2: 3 cells, the header has 2"),
         (&["d.csv"], "d.csv:1: name: two columns have this name"),
         (&["a*.obj", "--with", "body"], "--with body: expected KEY=VALUE"),
-        (&["a*.obj", "--command", "tangle"], "a.obj: command: tangle cannot be run by batch"),
+        (&["a*.obj", "--command", "tangle"], "invalid value 'tangle' for '--command <NAME>'"),
     ];
     for (words, expected) in rows {
         let all: Vec<&str> = words.iter().chain(&["-o", "out"]).copied().collect();

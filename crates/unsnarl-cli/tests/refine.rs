@@ -18,6 +18,11 @@ const GARMENT: &str = "mtllib cloth.mtl\no shirt\nv 0 0 0\nv 1 0 0\nv 1 1 0.2\nv
                        vt 0 0\nvt 1 0\nvt 1 1\nvt 0 1\nvt 5 0\nvt 6 0\nvt 6 1\nvt 5 1\n\
                        g front\nusemtl red\nf 1/1 2/2 3/3\nf 1/1 3/3 4/4\ng back\nusemtl blue\nf 2/5 5/6 6/7\nf 2/5 6/7 3/8\n";
 
+/// Eight triangles with a ridge; all coordinates are between 0 and 1.
+const ROOF: &str = "v 0 0 0\nv 0.5 0.5 0\nv 1 0 0\nv 0 0.1 0.5\nv 0.5 0.6 0.5\nv 1 0.1 0.5\n\
+                    v 0 0 1\nv 0.5 0.5 1\nv 1 0 1\n\
+                    f 1 2 4\nf 2 5 4\nf 2 3 5\nf 3 6 5\nf 4 5 7\nf 5 8 7\nf 5 6 8\nf 6 9 8\n";
+
 fn report(run: &Run) -> Value {
     serde_json::from_str(&run.out).unwrap_or_else(|error| panic!("{error}: {}{}", run.out, run.err))
 }
@@ -148,8 +153,83 @@ fn tangled_input_is_refused_with_its_count_and_forced_input_is_not_certified() {
 }
 
 #[test]
+fn levels_go_on_until_smoothing_moves_nothing_far() {
+    let folder = Folder::new().with("roof.obj", ROOF);
+    let farthest = |report: &Value, level: usize| report["levels"][level]["displacement"]["max"].as_f64().unwrap();
+    for (until, length) in [("3cm", 0.03), ("5mm", 0.005), ("0.002", 0.002)] {
+        let run = folder.run(&["refine", "roof.obj", "-o", "out.obj", "--until", until, "--json", "-"]);
+        assert_eq!(run.status, 0, "{}", run.err);
+        let report = report(&run);
+        let last = report["levels"].as_array().unwrap().len() - 1;
+        assert!(farthest(&report, last) < length, "{until}: {report}");
+        assert!(last == 0 || farthest(&report, last - 1) >= length, "{until}: one level fewer would do: {report}");
+        assert_eq!(report["triangles"].as_u64().unwrap(), 8 << (2 * (last + 1)));
+    }
+    for (arguments, words) in [
+        (&["--until", "-1"][..], "--until"),
+        (&["--until", "nan"], "--until"),
+        (&["--until", "5 apples"], "--until"),
+        (&["--until", "1mm", "--levels", "2"], "cannot be used with"),
+    ] {
+        let run = folder.run(&[&["refine", "roof.obj", "-o", "never.obj"][..], arguments].concat());
+        assert_eq!(run.status, 2, "{arguments:?}");
+        assert!(run.err.contains(words), "{arguments:?}: {}", run.err);
+        assert!(!folder.path("never.obj").exists());
+    }
+}
+
+#[test]
+fn colours_follow_the_masks_of_positions() {
+    // Every vertex has its own coordinates as colour, and nothing is near enough to stop: so it is afterwards.
+    let coloured: String = (ROOF.lines())
+        .map(|line| line.strip_prefix("v ").map_or(format!("{line}\n"), |at| format!("v {at} {at}\n")))
+        .collect();
+    let folder = Folder::new().with("roof.obj", &coloured);
+    for scheme in [&[][..], &["--scheme", "bounded"], &["--interpolate"]] {
+        let run = folder.run(&[&["refine", "roof.obj", "-o", "out.obj"][..], scheme].concat());
+        assert_eq!(run.status, 0, "{}", run.err);
+        let text = std::fs::read_to_string(folder.path("out.obj")).unwrap();
+        let vertices: Vec<Vec<f64>> = text
+            .lines()
+            .filter_map(|line| line.strip_prefix("v "))
+            .map(|line| line.split(' ').map(|word| word.parse().unwrap()).collect())
+            .collect();
+        assert!(vertices.len() > 50 && vertices.iter().all(|own| own.len() == 6));
+        for own in &vertices {
+            for axis in 0..3 {
+                let expected = own[axis].clamp(0.0, 1.0);
+                assert!((expected - own[3 + axis]).abs() < 1e-6, "{own:?}");
+            }
+        }
+    }
+    // PLY keeps colours in bytes; what it keeps reads back.
+    assert_eq!(folder.run(&["refine", "roof.obj", "-o", "out.ply", "--levels", "1"]).status, 0);
+    assert_eq!(folder.run(&["refine", "out.ply", "-o", "again.obj", "--levels", "1"]).status, 0);
+    let text = std::fs::read_to_string(folder.path("again.obj")).unwrap();
+    let first: Vec<f64> = text.lines().next().unwrap()[2..].split(' ').map(|word| word.parse().unwrap()).collect();
+    assert!((0..3).all(|axis| (first[axis].clamp(0.0, 1.0) - first[3 + axis]).abs() < 1.0 / 255.0), "{first:?}");
+}
+
+#[test]
+fn edges_of_three_triangles_stay_and_input_that_meets_a_body_is_refused() {
+    // Three leaves of a book.
+    let book = "v 0 0 0\nv 0 0 1\nv 1 0 0.5\nv -1 0 0.5\nv 0 1 0.5\nf 1 2 3\nf 2 1 4\nf 1 2 5\n";
+    let across = "v -1 0.2 -1\nv 2 0.2 -1\nv 0 0.2 2\nf 1 2 3\n";
+    let folder = Folder::new().with("book.obj", book).with("across.obj", across);
+    assert_eq!(folder.run(&["refine", "book.obj", "-o", "out.obj"]).status, 0);
+    let text = std::fs::read_to_string(folder.path("out.obj")).unwrap();
+    for place in ["v 0 0 0", "v 0 0 1", "v 0 0 0.5", "v 0 0 0.25"] {
+        assert!(text.lines().any(|line| line == place), "{place}");
+    }
+    let run = folder.run(&["refine", "book.obj", "-o", "never.obj", "--body", "across.obj"]);
+    assert_eq!(run.status, 2);
+    assert!(run.err.contains("1 triangle pairs meet before refinement"), "{}", run.err);
+    assert!(!folder.path("never.obj").exists());
+}
+
+#[test]
 fn bad_input_is_named_in_one_line() {
-    let folder = Folder::new().with("g.obj", GARMENT).with("bad.obj", "v 0 0\nf 1 2 3\n");
+    let folder = Folder::new().with("g.obj", GARMENT).with("bad.obj", "v 0 0\nf 1 2 3\n").with("none.obj", "v 0 0 0\n");
     std::fs::create_dir(folder.path("empty")).unwrap();
     for (arguments, words) in [
         (&["refine", "g.obj", "-o", "out.xyz"][..], "does not say a kind of mesh file"),
@@ -159,6 +239,10 @@ fn bad_input_is_named_in_one_line() {
         (&["refine", "g.obj", "empty", "-o", "out"], "give one cache alone"),
         (&["refine", "g.obj", "-o", "out.obj", "--levels", "11"], "11"),
         (&["refine", "g.obj", "-o", "out.obj", "--levels", "0"], "0"),
+        (&["refine", "g.obj", "-o", "out.obj", "--levels", "99"], "99"),
+        (&["refine", "g.obj", "-o", "out.obj", "--levels", "-1"], "-1"),
+        (&["refine", "none.obj", "-o", "out.obj"], "none.obj"),
+        (&["refine", "g.obj", "-o", "out.obj", "--body", "none.obj"], "none.obj"),
         (&["refine", "g.obj", "-o", "out.obj", "--frames", "0..2"], "--frames goes with a cache"),
         (&["refine", "g.obj", "-o", "out.obj", "--frames", "2..1"], "comes after"),
         (&["refine", "g.obj", "-o", "out.obj", "--crease-angle", "nan"], "expected 0 to 180"),

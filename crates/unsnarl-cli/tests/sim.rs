@@ -53,7 +53,8 @@ fn the_schema_is_json_and_needs_no_scene() {
     assert!(schema["properties"]["cloth"].is_object());
 }
 
-/// Interrupted at some step: the frames that are there stay, the line that is printed goes on, and all ends as an unbroken run does.
+/// Interrupted at some step: the frames that are there stay, the line that is printed goes on, and all ends as an
+/// unbroken run does.
 #[test]
 fn an_interrupted_run_says_how_to_go_on_and_goes_on_to_the_same_frames() {
     let folder = Folder::new().with("s.toml", SCENE);

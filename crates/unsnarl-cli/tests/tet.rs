@@ -77,6 +77,31 @@ fn crossing_and_open_bodies_and_level_sets_are_filled() {
 }
 
 #[test]
+fn a_soup_of_triangles_is_filled_and_a_lost_shell_is_told() {
+    let mut soup = String::new();
+    let corners = |corner: usize| [0, 1, 2].map(|axis| (corner >> axis & 1) as f64);
+    for (at, [a, b, c, d]) in
+        [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]].into_iter().enumerate()
+    {
+        for corner in [a, b, c, d] {
+            let [x, y, z] = corners(corner);
+            soup += &format!("v {x} {y} {z}\n");
+        }
+        let [p, q, r, s] = [1, 2, 3, 4].map(|corner| 4 * at + corner);
+        soup += &format!("f {p} {q} {r} {s}\n");
+    }
+    let hollow = cuboid([0.0; 3], [1.0; 3], 0) + &cuboid([0.97; 3], [0.03; 3], 8);
+    let folder = Folder::new().with("soup.obj", &soup).with("shell.obj", &hollow);
+    let report = fill(&folder, &["soup.obj", "-o", "soup.msh", "--edge", "0.2"]);
+    assert_valid(&report);
+    assert_eq!(report["source"], "mesh");
+    assert!(report["finest_edge"].as_f64() == Some(0.2) && report["edge"]["mean"].as_f64().is_some());
+    let run = folder.run(&["tet", "shell.obj", "-o", "shell.msh", "--edge", "0.2", "--levels", "0"]);
+    let said = run.err.contains("volume") && run.status == 0 || run.err.contains("smaller --edge") && run.status == 2;
+    assert!(said, "{} {}", run.status, run.err);
+}
+
+#[test]
 fn elements_are_small_where_size_at_asks_for_it() {
     let folder = bodies();
     let plain = fill(&folder, &["box.obj", "-o", "p.msh", "--edge", "0.05"]);
@@ -119,12 +144,16 @@ fn a_size_at_that_is_no_five_numbers_or_comes_without_an_edge_is_refused() {
 
 #[test]
 fn bad_input_is_one_line_and_leaves_no_file() {
-    let folder = bodies().with("empty.obj", "").with("flat.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n");
+    let folder = bodies()
+        .with("point.obj", "v 1 1 1\nv 1 1 1\nv 1 1 1\nf 1 2 3\n")
+        .with("nan.obj", "v 0 0 0\nv nan 0 0\nv 0 1 0\nf 1 2 3\n");
+    let folder = folder.with("empty.obj", "").with("flat.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n");
     let rows: &[(&[&str], &str)] = &[
         (&["box.obj", "-o", "x.msh", "--edge", "0"], "--edge"),
         (&["box.obj", "-o", "x.msh", "--edge", "-1"], "--edge"),
         (&["box.obj", "-o", "x.msh", "--count", "0"], "--count"),
         (&["box.obj", "-o", "x.msh", "--levels", "99"], "--levels"),
+        (&["box.obj", "-o", "x.msh", "--tolerance", "0"], "--tolerance"),
         (&["box.obj", "-o", "x.stl"], ".msh"),
         (&["box.obj", "-o", "x.msh", "--edge", "0.1", "--size-at", "0,0,0,0.5,0.01"], "smaller --edge"),
         (&["box.obj", "-o", "x.msh", "--edge", "1e-9"], "larger"),
@@ -132,6 +161,11 @@ fn bad_input_is_one_line_and_leaves_no_file() {
         (&["nothing.obj", "-o", "x.msh"], "nothing.obj"),
         (&["empty.obj", "-o", "x.msh"], "empty.obj"),
         (&["flat.obj", "-o", "x.msh"], "flat.obj"),
+        (&["point.obj", "-o", "x.msh"], "no inside"),
+        (&["nan.obj", "-o", "x.msh"], "finite"),
+        (&["box.obj", "-o", "nowhere/x.msh"], "nowhere"),
+        (&["box.obj", "-o", "x.msh", "--surface", "nowhere/x.obj"], "nowhere"),
+        (&["box.obj", "-o", "x.msh", "--count", "4000000000"], "allowed"),
     ];
     for (arguments, word) in rows {
         let run = folder.run(&[&["tet"][..], *arguments].concat());

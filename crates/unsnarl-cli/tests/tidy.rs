@@ -191,6 +191,62 @@ fn source_files_begin_with_what_they_are_and_stay_short() {
     }
 }
 
+/// The fields of each struct of a source, by its name.
+fn structs(code: &str) -> Vec<(String, usize)> {
+    let mut found: Vec<(String, usize)> = Vec::new();
+    let mut is_inside = false;
+    for line in code.lines() {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let name = words.iter().position(|word| *word == "struct").and_then(|at| words.get(at + 1));
+        match name {
+            Some(name) if !line.starts_with(' ') && line.ends_with('{') => {
+                found.push((name.trim_end_matches('{').to_owned(), 0));
+                is_inside = true;
+            }
+            _ if line == "}" => is_inside = false,
+            _ => {
+                let is_field = line.starts_with("    ") && !line.starts_with("     ") && line.contains(": ");
+                if let Some((_, count)) = found.last_mut().filter(|_| is_inside && is_field) {
+                    *count += 1;
+                }
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn types_of_fix_have_few_fields() {
+    let mut largest = 0;
+    for path in files(&root().join("crates/unsnarl/src/fix"), "rs") {
+        for (name, fields) in structs(&code(&path)) {
+            assert!(fields <= 15, "{}: {name} has {fields} fields", path.display());
+            largest = largest.max(fields);
+        }
+    }
+    assert!(largest > 10, "structs are found");
+}
+
+#[test]
+fn the_driver_of_fix_is_short() {
+    let lines = code(&root().join("crates/unsnarl/src/fix/driver.rs")).lines().count();
+    assert!(lines < 150, "{lines} lines");
+}
+
+#[test]
+fn positions_are_written_in_one_place_while_cloth_is_untangled() {
+    let folder = root().join("crates/unsnarl/src/fix/stepwise");
+    for path in files(&folder, "rs").into_iter().filter(|path| !path.ends_with("stepwise/adopt.rs")) {
+        for line in code(&path).lines() {
+            let after = line.split("state.positions").nth(1).map(str::trim_start).unwrap_or_default();
+            let writes = [".copy_from_slice", ".clone_from", ".iter_mut", ".get_mut", ".fill"];
+            let is_written = writes.iter().any(|call| after.starts_with(call))
+                || (after.starts_with("= ") || after.starts_with("+= ") || after.starts_with("-= "));
+            assert!(!is_written, "{}: writes positions: {}", path.display(), line.trim());
+        }
+    }
+}
+
 /// Temporary files are for their owner alone unless somebody takes care; one function does.
 #[test]
 fn outputs_begin_in_one_place() {

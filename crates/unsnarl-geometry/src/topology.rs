@@ -60,7 +60,7 @@ impl Topology {
             }
         }
         let triangles: Vec<[VertexId; 3]> = triangles.iter().map(|triangle| triangle.map(VertexId)).collect();
-        let (edges, triangle_edges) = number_edges(&triangles);
+        let (edges, triangle_edges) = number_edges(vertex_count, &triangles);
         let rows_of_triangles = || {
             (
                 Rows::invert(edges.len(), &triangle_edges, EdgeId::index, TriangleId::new),
@@ -266,6 +266,8 @@ impl Topology {
     }
 }
 
+/// Fewer vertices are not worth a task.
+const VERTICES_PER_TASK: usize = 4096;
 /// Meshes with fewer triangles are derived on one thread.
 const WORTH_ANOTHER_THREAD: usize = 1 << 14;
 
@@ -309,28 +311,87 @@ impl<T: Copy> Rows<T> {
 }
 
 /// Every edge once, sorted by its vertex pair, and the three edges of every triangle.
-fn number_edges(triangles: &[[VertexId; 3]]) -> (Vec<[VertexId; 2]>, Vec<[EdgeId; 3]>) {
-    let mut sides: Vec<(u64, u32)> = Vec::with_capacity(3 * triangles.len());
-    for (triangle, corners) in triangles.iter().enumerate() {
-        for side in 0..3 {
-            let (a, b) = (corners[side].0, corners[(side + 1) % 3].0);
-            let key = (u64::from(a.min(b)) << 32) | u64::from(a.max(b));
-            sides.push((key, (3 * triangle + side) as u32));
-        }
-    }
-    sides.par_sort_unstable();
-    let mut edges = Vec::with_capacity(sides.len() / 2 + 1);
+fn number_edges(vertex_count: usize, triangles: &[[VertexId; 3]]) -> (Vec<[VertexId; 2]>, Vec<[EdgeId; 3]>) {
+    let mut sides = Sides::by_first_vertex(vertex_count, triangles);
+    sides.sort_each();
+    let mut edges = Vec::with_capacity(sides.different_count());
     let mut triangle_edges = vec![[EdgeId(0); 3]; triangles.len()];
-    let mut last = None;
-    for (key, side) in sides {
-        if last != Some(key) {
-            edges.push([VertexId((key >> 32) as u32), VertexId(key as u32)]);
-            last = Some(key);
+    for first in 0..vertex_count {
+        let mut last = None;
+        for &Side { end, at } in sides.of(first) {
+            if last != Some(end) {
+                edges.push([VertexId::new(first), VertexId(end)]);
+                last = Some(end);
+            }
+            triangle_edges[at as usize / 3][at as usize % 3] = EdgeId::new(edges.len() - 1);
         }
-        triangle_edges[side as usize / 3][side as usize % 3] = EdgeId::new(edges.len() - 1);
     }
-    edges.shrink_to_fit();
     (edges, triangle_edges)
+}
+
+/// A side of a triangle beside its smaller vertex: the larger one, and which side of all it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Side {
+    end: u32,
+    at: u32,
+}
+
+/// All sides of all triangles, by their smaller vertex.
+struct Sides {
+    starts: Vec<u32>,
+    sides: Vec<Side>,
+}
+
+impl Sides {
+    fn by_first_vertex(vertex_count: usize, triangles: &[[VertexId; 3]]) -> Self {
+        let ends = |[a, b, c]: [VertexId; 3]| [[a, b], [b, c], [c, a]].map(|[a, b]| [a.min(b), a.max(b)]);
+        let mut starts = vec![0_u32; vertex_count + 1];
+        for [first, _] in triangles.iter().flat_map(|&corners| ends(corners)) {
+            starts[first.index() + 1] += 1;
+        }
+        for vertex in 0..vertex_count {
+            starts[vertex + 1] += starts[vertex];
+        }
+        let mut fill = starts.clone();
+        let mut sides = vec![Side { end: 0, at: 0 }; 3 * triangles.len()];
+        for (at, [first, end]) in triangles.iter().flat_map(|&corners| ends(corners)).enumerate() {
+            let slot = &mut fill[first.index()];
+            sides[*slot as usize] = Side { end: end.0, at: at as u32 };
+            *slot += 1;
+        }
+        Self { starts, sides }
+    }
+
+    fn of(&self, first: usize) -> &[Side] {
+        &self.sides[self.starts[first] as usize..self.starts[first + 1] as usize]
+    }
+
+    /// Sorts the sides of every vertex by their other end.
+    fn sort_each(&mut self) {
+        let Self { starts, sides } = self;
+        let mut rest = sides.as_mut_slice();
+        let mut tasks = Vec::new();
+        for first in (0..starts.len() - 1).step_by(VERTICES_PER_TASK) {
+            let rows = &starts[first..starts.len().min(first + VERTICES_PER_TASK + 1)];
+            let (own, after) = rest.split_at_mut((rows[rows.len() - 1] - rows[0]) as usize);
+            rest = after;
+            tasks.push((own, rows));
+        }
+        tasks.into_par_iter().for_each(|(own, rows)| {
+            for row in rows.windows(2) {
+                own[(row[0] - rows[0]) as usize..(row[1] - rows[0]) as usize].sort_unstable();
+            }
+        });
+    }
+
+    /// How many edges there are, once sides are sorted.
+    fn different_count(&self) -> usize {
+        let of_vertex = |first: usize| {
+            let row = self.of(first);
+            row.len() - row.windows(2).filter(|pair| pair[0].end == pair[1].end).count()
+        };
+        (0..self.starts.len() - 1).map(of_vertex).sum()
+    }
 }
 
 /// Which vertices have only edges along which at most one triangle runs in either direction.

@@ -1,27 +1,21 @@
 //! `unsnarl.fix`.
 
-use crate::arrays::{self, Borrowed, NamedArrays, wrong};
+use crate::arrays::{self, NamedArrays, wrong};
 use crate::checking::{exempt, with_gap};
+use crate::garments::{self, GarmentArrays, Wardrobe, examine};
 use crate::working::{self, Line, Stop, Word};
-use numpy::{PyArray2, PyReadonlyArray2, PyUntypedArrayMethods};
+use numpy::PyArray2;
 use pyo3::prelude::*;
 use std::sync::Arc;
 use std::sync::mpsc;
 use std::time::Instant;
-use unsnarl::analysis::{self, Examination, GapReport, SmallestGap, Workspace};
+use unsnarl::analysis::{GapReport, Workspace};
 use unsnarl::fix::report::FixReport;
-use unsnarl::fix::{Continue, FixSettings, GapWish, Progress, examine_gap, gap_fits, open_gap, untangle_unless};
-use unsnarl::model::RestAngles;
-use unsnarl::scene::garment::{Garment, GarmentDescription, GarmentInput};
-use unsnarl::scene::workpiece::{RestWish, Setup, StyleWish, Workpiece};
+use unsnarl::fix::{Continue, GapWish, Progress, examine_gap, gap_fits, open_gap, untangle_unless};
+use unsnarl::scene::workpiece::StyleWish;
 use unsnarl::untangle::Method;
-use unsnarl_geometry::math::DVec2;
-use unsnarl_geometry::{DVec3, TriMesh, UvMap};
+use unsnarl_geometry::DVec3;
 
-/// Rest points (three columns) or panels (two) with their triangles.
-type RestArrays<'py> = (PyReadonlyArray2<'py, f64>, PyReadonlyArray2<'py, i32>);
-/// A garment: mesh, rest shape, pins.
-type GarmentArrays<'py> = (NamedArrays<'py>, Option<RestArrays<'py>>, Vec<u32>);
 /// Positions of every garment, and the report as JSON.
 type Fixed<'py> = (Vec<Bound<'py, PyArray2<f64>>>, String);
 
@@ -44,26 +38,13 @@ pub struct Wishes {
 
 /// Everything that untangling needs, free of Python's memory.
 struct Task {
-    garments: Vec<OwnGarment>,
-    bodies: Vec<(String, TriMesh)>,
+    wardrobe: Wardrobe,
     layers: Vec<i32>,
     styles: Vec<StyleWish>,
     method: Method,
     max_seconds: f64,
     gap: Option<GapWish>,
     has_listener: bool,
-}
-
-struct OwnGarment {
-    name: String,
-    mesh: TriMesh,
-    rest: Option<OwnRest>,
-    pins: Vec<u32>,
-}
-
-enum OwnRest {
-    Mesh(TriMesh),
-    Panels(UvMap),
 }
 
 /// Untangles garments.
@@ -77,19 +58,10 @@ pub fn fix<'py>(
     on_step: Option<Py<PyAny>>,
     threads: Option<usize>,
 ) -> PyResult<Fixed<'py>> {
-    let meshes: Vec<Borrowed<'_>> = garments.iter().map(|(mesh, ..)| arrays::borrow(mesh)).collect::<PyResult<_>>()?;
-    let bodies: Vec<Borrowed<'_>> = bodies.iter().map(arrays::borrow).collect::<PyResult<_>>()?;
-    let mut owned = Vec::new();
-    for (mesh, (_, rest, pins)) in meshes.iter().zip(&garments) {
-        let rest = rest.as_ref().map(own_rest).transpose();
-        let rest = rest.map_err(|problem| wrong(format!("{}: rest: {problem}", mesh.name)))?;
-        owned.push(OwnGarment { name: mesh.name.to_owned(), mesh: mesh.to_mesh(), rest, pins: pins.clone() });
-    }
     let Wishes { layers, style, method, max_seconds, gap, gap_strict } = wishes;
     let wish = |text: &String| text.parse().map_err(|problem| wrong(format!("style: {problem}")));
     let task = Task {
-        garments: owned,
-        bodies: bodies.iter().map(|body| (body.name.to_owned(), body.to_mesh())).collect(),
+        wardrobe: Wardrobe::copy(&garments, &bodies)?,
         layers,
         styles: style.iter().map(wish).collect::<PyResult<_>>()?,
         method: method.parse().map_err(|problem| wrong(format!("method: {problem}")))?,
@@ -117,36 +89,19 @@ pub fn fix<'py>(
     Ok((arrays, with_gap(serde_json::to_value(&report), gap).map_err(wrong)?))
 }
 
-/// Copies a rest shape: the call may be left before the work ends.
-fn own_rest((places, triangles): &RestArrays<'_>) -> Result<OwnRest, String> {
-    let corners = arrays::triangles(triangles)?.to_vec();
-    if places.shape()[1] == 3 {
-        return Ok(OwnRest::Mesh(TriMesh { positions: arrays::points(places)?.to_vec(), triangles: corners }));
-    }
-    let numbers = places.as_slice().map_err(|_| "panels are not C-contiguous float64".to_owned())?;
-    if let Some(at) = numbers.iter().position(|number| !number.is_finite()) {
-        return Err(format!("panel vertex {} has a coordinate that is not a finite number", at / 2));
-    }
-    let coordinates = numbers.chunks_exact(2).map(DVec2::from_slice).collect();
-    Ok(OwnRest::Panels(UvMap { coordinates, triangles: corners }))
-}
-
 /// The work itself, as the command does it.
 fn untangle(task: Task, stop: &Stop, line: &Line<News, Result<Done, String>>) -> Result<Done, String> {
     let start = Instant::now();
     let workspace = &mut Workspace::default();
-    let workpiece = task.workpiece()?;
+    let workpiece = task.wardrobe.workpiece()?;
     task.gap.map_or(Ok(()), |wish| {
         let fits = gap_fits(wish.gap, workpiece.assembly.topology(), &workpiece.state.positions);
         fits.map_err(|error| format!("gap: {error}"))
     })?;
     let before = examine(&workpiece, &workpiece.positions(), start, workspace);
-    let settings = FixSettings {
-        method: task.method,
-        styles: workpiece.styles(&task.styles, &before).map_err(|error| error.to_string())?,
-        layers: workpiece.layers(&task.layers).map_err(|error| error.to_string())?,
-        ..workpiece.settings()
-    };
+    let mut settings = workpiece.settings().using(task.method);
+    settings.vertices.styles = workpiece.styles(&task.styles, &before).map_err(|error| error.to_string())?;
+    settings.vertices.layers = workpiece.layers(&task.layers).map_err(|error| error.to_string())?;
     let (limit, asked) = (task.max_seconds, stop.clone());
     let is_over = move || asked.is_set() || start.elapsed().as_secs_f64() > limit;
     let cloth_count = workpiece.cloth_count();
@@ -162,14 +117,13 @@ fn untangle(task: Task, stop: &Stop, line: &Line<News, Result<Done, String>>) ->
     let all = workpiece.with_bodies(&outcome.positions);
     let after = examine(&workpiece, &all, start, workspace);
     let mut report = workpiece.report(before, &after, &outcome, &all);
-    report.seconds = start.elapsed().as_secs_f64();
+    report.effort.seconds = start.elapsed().as_secs_f64();
     let gap = task.gap.map(|wish| {
         let findings = examine_gap(&workpiece.patient(), &all, wish, &after.verdict);
         let assembly = &workpiece.assembly;
         GapReport::new(&findings, (assembly, &all), |triangle| arrays::name_of(assembly, triangle))
     });
-    let parts = &workpiece.assembly.parts()[..workpiece.garments.len()];
-    Ok((parts.iter().map(|part| all[part.vertices.clone()].to_vec()).collect(), report, gap))
+    Ok((garments::parts(&workpiece, &all), report, gap))
 }
 
 /// Positions of every garment, the report, and the gap if one was asked for.
@@ -181,36 +135,4 @@ fn tell<R>(line: &Line<News, R>, progress: &Progress<'_>, cloth_count: usize) ->
     let (contours, red) = (progress.tangle.contours.len(), progress.tangle.colours.red_vertices.len());
     let news = (progress.step, contours, red, progress.positions[..cloth_count].to_vec());
     line.send(Word::Step(news, answer)).is_ok() && heard.recv().unwrap_or(false)
-}
-
-fn examine(workpiece: &Workpiece, positions: &[DVec3], start: Instant, workspace: &mut Workspace) -> Examination {
-    let assembly = &workpiece.assembly;
-    let name_of = |triangle| arrays::name_of(assembly, triangle);
-    let mut found = analysis::examine(assembly, positions, SmallestGap::Measured, name_of, workspace);
-    found.report.seconds = start.elapsed().as_secs_f64();
-    found
-}
-
-impl Task {
-    fn workpiece(&self) -> Result<Workpiece, String> {
-        let meshes: Vec<Borrowed<'_>> = self.garments.iter().map(|own| Borrowed::of(&own.name, &own.mesh)).collect();
-        let bodies = Borrowed::all(&self.bodies);
-        let assembly = arrays::assemble(&meshes, &bodies)?;
-        let mut garments = Vec::new();
-        for OwnGarment { name, mesh, pins, .. } in &self.garments {
-            let description = GarmentDescription { pins: vec![pins.clone()], ..GarmentDescription::default() };
-            let garment = Garment::build(&GarmentInput::new(mesh, None), &description);
-            garments.push(garment.map_err(|error| format!("{name}: {error}"))?);
-        }
-        let rest = self.garments.iter().map(|own| match &own.rest {
-            None => RestWish::Garment,
-            Some(OwnRest::Mesh(mesh)) => RestWish::Mesh(mesh),
-            Some(OwnRest::Panels(uv)) => RestWish::Panels(uv),
-        });
-        let all = meshes.iter().chain(&bodies);
-        let positions: Vec<DVec3> = all.flat_map(|mesh| mesh.positions.iter().copied()).collect();
-        let (rest, rest_angles) = (rest.collect(), RestAngles::AsLoaded);
-        let setup = Setup { assembly, positions: &positions, garments, rest, rest_angles };
-        Workpiece::build(setup).map_err(|error| error.to_string())
-    }
 }

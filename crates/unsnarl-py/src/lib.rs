@@ -10,7 +10,9 @@
 mod arrays;
 mod checking;
 mod command;
+mod dressing;
 mod fixing;
+mod garments;
 mod level_set;
 mod refining;
 mod scene;
@@ -26,6 +28,8 @@ mod _unsnarl {
     use super::checking::{addresses, check};
     #[pymodule_export]
     use super::command::command;
+    #[pymodule_export]
+    use super::dressing::dress;
     #[pymodule_export]
     use super::fixing::fix;
     #[pymodule_export]

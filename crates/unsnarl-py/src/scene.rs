@@ -1,6 +1,7 @@
 //! `unsnarl.Scene`: a scene file, stepped from Python.
 //!
-//! A frame that Ctrl-C leaves is finished in the background, step by step until it hears of it; the next call waits for that.
+//! A frame that Ctrl-C leaves is finished in the background, step by step until it hears of it; the next call waits for
+//! that.
 
 use crate::arrays::{self, wrong};
 use crate::working::{self, Stop};

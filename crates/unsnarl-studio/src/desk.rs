@@ -16,7 +16,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::error::TryRecvError;
 use tokio::sync::mpsc::{Receiver, Sender};
-use unsnarl::fix::{FixMethod, FixSettings, FoldStyle};
+use unsnarl::fix::{FixMethod, FixSettings, FoldStyle, VertexSettings};
 use unsnarl::samples;
 use unsnarl_geometry::DVec3;
 use unsnarl_io::mesh::{self, Format, MeshFile};
@@ -375,7 +375,8 @@ fn settings(method: Option<&str>, style: Option<&str>, designed: &[Option<FoldSt
     let known = STYLES.iter().find(|&&(own, _)| style_name(own) == name);
     let &(style, _) = known.ok_or_else(|| Trouble::Refusal(format!("no style is called {name:.40}")))?;
     let styles = if style.is_some() { vec![style; designed.len()] } else { designed.to_vec() };
-    Ok(FixSettings { method, styles, ..FixSettings::default() })
+    let vertices = VertexSettings { styles, ..VertexSettings::default() };
+    Ok(FixSettings { vertices, ..FixSettings::with_method(method) })
 }
 
 #[cfg(test)]

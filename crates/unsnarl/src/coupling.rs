@@ -1,13 +1,13 @@
 //! Two ways between cloth and simulated bodies: what cloth loses to a body in a step, the body gets.
 //!
-//! For cloth a simulated body is prescribed during a step, and its triangles note every impulse: of repulsion, collisions, zones and
-//! friction, and of supports inside the implicit solve. A body that is light beside the cloth on it would be thrown off by what it
-//! receives afterwards. So a step begins with what cloth pressed in the step before; where that proves wrong, bodies and cloth move
-//! again with a better guess (Aitken's rule per body), a few times at most. What is still missing then changes the velocity at the
-//! end of the step.
+//! For cloth a simulated body is prescribed during a step, and its triangles note every impulse: of repulsion,
+//! collisions, zones and friction, and of supports inside the implicit solve. A body that is light beside the cloth on
+//! it would be thrown off by what it receives afterwards. So a step begins with what cloth pressed in the step before;
+//! where that proves wrong, bodies and cloth move again with a better guess (Aitken's rule per body), a few times at
+//! most. What is still missing then changes the velocity at the end of the step.
 //!
-//! Guarantees: all that was noted is given, linear and angular, so total momentum is kept as well as the solve of the cloth keeps it. Bodies
-//! move during the step just as cloth saw them move.
+//! Guarantees: all that was noted is given, linear and angular, so total momentum is kept as well as the solve of the
+//! cloth keeps it. Bodies move during the step just as cloth saw them move.
 //! Does not: know what the mass-spring model's supports bear; that model gives back what contact takes alone.
 
 use crate::bodies::{Body, Form, Surfaces};
@@ -48,8 +48,8 @@ pub(crate) fn pushes_of_supports(borne: &[(Support, f64)]) -> impl Iterator<Item
     })
 }
 
-/// What friction at a support took from vertices of cloth, as pushes on what bears it. `change` is the change of the velocity of the point,
-/// shared as [`Support::shift`] shares it.
+/// What friction at a support took from vertices of cloth, as pushes on what bears it. `change` is the change of the
+/// velocity of the point, shared as [`Support::shift`] shares it.
 pub(crate) fn pushes_of_friction(support: &Support, change: DVec3, masses: &[f64]) -> [(VertexId, Push); 3] {
     let squares: f64 = support.weights.iter().map(|weight| weight * weight).sum();
     let terms = support.vertices.iter().zip(support.weights);
@@ -103,8 +103,8 @@ impl Guess {
         found.iter().zip(&self.given).map(|(found, given)| sum(*found, scaled(*given, -1.0))).collect()
     }
 
-    /// A better guess: Aitken's factor makes up for how what is missing changed with the last correction. The first one is as small as if all
-    /// cloth lay on each body, so that no body leaves it.
+    /// A better guess: Aitken's factor makes up for how what is missing changed with the last correction. The first one
+    /// is as small as if all cloth lay on each body, so that no body leaves it.
     pub(crate) fn correct(&mut self, missing: &[Wrench], bodies: &rigid::Bodies, cloth_mass: f64) {
         let first = self.before.is_empty();
         for (number, &now) in missing.iter().enumerate() {
@@ -131,7 +131,8 @@ impl Guess {
     }
 }
 
-/// The largest change of velocity that wrenches would make in a simulated body, m/s, at its centre or at the distance of its inertia.
+/// The largest change of velocity that wrenches would make in a simulated body, m/s, at its centre or at the distance
+/// of its inertia.
 pub(crate) fn largest_kick(bodies: &rigid::Bodies, wrenches: &[Wrench]) -> f64 {
     let kick = |(number, wrench): (usize, &Wrench)| {
         let mass = bodies.bodies[number].mass;

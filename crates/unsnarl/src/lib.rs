@@ -2,7 +2,6 @@
 
 pub use unsnarl_geometry as geometry;
 
-pub mod analyses;
 pub mod analysis;
 pub mod bodies;
 pub mod contact;
@@ -11,7 +10,6 @@ pub mod dress;
 pub mod dynamics;
 pub mod fix;
 pub mod model;
-mod near;
 pub mod output;
 pub mod report;
 pub mod rest_shape;

@@ -64,8 +64,8 @@ pub struct FrameReport {
     /// What simulated bodies did; absent where there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rigid: Option<rigid::Report>,
-    /// The most times that bodies and cloth were moved in one step until they agreed on what they give each other; absent without
-    /// simulated bodies.
+    /// The most times that bodies and cloth were moved in one step until they agreed on what they give each other;
+    /// absent without simulated bodies.
     #[serde(skip_serializing_if = "is_zero")]
     pub coupling_rounds: u32,
 }

@@ -1,7 +1,8 @@
 //! The rigid bodies of a world: simulated ones, and the obstacles that they bump into.
 //!
-//! An obstacle on rails is a static or kinematic rigid body: before a step it gets the velocity that takes it to its next key, after
-//! the step it stands just where the keys say. Skinned bodies deform, so rigid bodies pass through them.
+//! An obstacle on rails is a static or kinematic rigid body: before a step it gets the velocity that takes it to its
+//! next key, after the step it stands just where the keys say. Skinned bodies deform, so rigid bodies pass through
+//! them.
 
 use crate::bodies::{Body, Form};
 use crate::geometry::DVec3;

@@ -4,7 +4,7 @@
 
 use crate::contact::ContactSettings;
 use crate::rigid;
-use crate::untangle::pinch::PinchSettings;
+use crate::untangle::bodies::pinch::PinchSettings;
 use crate::untangle::{ClassicSettings, Method};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -31,8 +31,8 @@ pub struct Settings {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct CouplingSettings {
-    /// Times at most that bodies and cloth are moved in one step. 1: bodies feel cloth one step late, and light bodies under heavy cloth
-    /// are thrown off.
+    /// Times at most that bodies and cloth are moved in one step. 1: bodies feel cloth one step late, and light bodies
+    /// under heavy cloth are thrown off.
     pub rounds: u32,
     /// A body may be given this change of velocity, m/s, after a step without another round. Smaller: more rounds.
     pub tolerance: f64,
@@ -52,7 +52,8 @@ pub struct UntangleSettings {
     pub method: Method,
     /// What 0.02 s leave of an edge that is shortened. Smaller: faster, less stable.
     pub gamma: f64,
-    /// Distance that red and green keep, as a share of the mesh's own size. Larger: faster, more jerks; stable up to 0.3.
+    /// Distance that red and green keep, as a share of the mesh's own size. Larger: faster, more jerks; stable up to
+    /// 0.3.
     pub red_green_separation: f64,
     /// Factor on bending stiffness around the loop vertex of a torn fold.
     pub tear_stiffening: f64,
@@ -99,8 +100,8 @@ pub struct TimeSettings {
     pub stretch_change: f64,
     /// How often a step may be halved before it is taken as it is, and reported.
     pub halvings: u32,
-    /// How often a step may be halved because contact could resolve it only by slowing cloth down. More: livelier cloth in
-    /// violent contact, and more time.
+    /// How often a step may be halved because contact could resolve it only by slowing cloth down. More: livelier cloth
+    /// in violent contact, and more time.
     pub collision_halvings: u32,
 }
 
@@ -140,8 +141,8 @@ pub struct DynamicsSettings {
 pub struct MassSpringSettings {
     /// The order of the half steps.
     pub newmark: Newmark,
-    /// Springs too stiff for a step of this length, seconds, are softened, and strain limits hold them. Shorter: stiffer and
-    /// slower. 0: true stiffness, and steps as short as it asks for.
+    /// Springs too stiff for a step of this length, seconds, are softened, and strain limits hold them. Shorter:
+    /// stiffer and slower. 0: true stiffness, and steps as short as it asks for.
     pub step: f64,
     /// Rounds of strain limiting. More: cloth that stretches less.
     pub strain_passes: u32,

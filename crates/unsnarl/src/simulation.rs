@@ -1,8 +1,8 @@
 //! The front door: a world, its state, and time going on.
 //!
-//! Guarantees: stepping cannot fail. A step that would distort a triangle too far, or that contact could resolve only by
-//! its last resort, is taken again as two half steps, at most as often as the settings say, and reported; numbers that are not finite count
-//! as too far. (The second rule is the adaptive collision step of Bridson 2003, 2.3)
+//! Guarantees: stepping cannot fail. A step that would distort a triangle too far, or that contact could resolve only
+//! by its last resort, is taken again as two half steps, at most as often as the settings say, and reported; numbers
+//! that are not finite count as too far. (The second rule is the adaptive collision step of Bridson 2003, 2.3)
 
 use crate::analysis::report::TypeCounts;
 use crate::analysis::{self, Assembly, PartKind, Tangle};
@@ -21,9 +21,9 @@ use crate::scene::environment::Environment;
 use crate::settings::Settings;
 use crate::state::State;
 use crate::step::{Stage, Workspace, largest_stretch, step};
-use crate::untangle::flypaper::FlypaperWeights;
-use crate::untangle::pinch::BodyMeshes;
-use crate::untangle::shortening;
+use crate::untangle::bodies::flypaper::FlypaperWeights;
+use crate::untangle::bodies::pinch::BodyMeshes;
+use crate::untangle::mesh_sizes::mesh_sizes;
 
 /// All that does not change while time goes on.
 #[derive(Clone, Debug)]
@@ -74,7 +74,8 @@ impl World {
         Self::with_rigid(model, environment, bodies, handles, RigidWorld::default())
     }
 
-    /// The same with simulated bodies, whose surfaces are the last of `bodies`. Without cloth nothing is prepared that only cloth needs.
+    /// The same with simulated bodies, whose surfaces are the last of `bodies`. Without cloth nothing is prepared that
+    /// only cloth needs.
     pub fn with_rigid(
         model: Model,
         environment: Environment,
@@ -98,7 +99,7 @@ impl World {
         let solid = (met.iter().zip(surfaces.meshes()))
             .map(|(body, mesh)| (body.name.clone(), PartKind::Body, mesh.positions.len(), mesh.triangles.as_slice()));
         let assembly = Assembly::new(cloth.chain(solid))?;
-        let sizes = shortening::mesh_sizes(&model, assembly.topology().vertex_count());
+        let sizes = mesh_sizes(&model, assembly.topology().vertex_count());
         // Simulated bodies rest on others with a little overlap; that is no pinch.
         let obstacle_count = met.iter().take_while(|body| !matches!(body.form, Form::Simulated { .. })).count();
         let on_rails = &met[..obstacle_count];
@@ -176,8 +177,8 @@ impl Simulation {
         Self { world, state, settings, shown: None, pinched: Vec::new(), workspace: Workspace::default() }
     }
 
-    /// Goes on by a duration, in equal steps no longer than the settings and the model allow. `observe` hears of every stage;
-    /// when it says stop, the step is finished and nothing more is done.
+    /// Goes on by a duration, in equal steps no longer than the settings and the model allow. `observe` hears of every
+    /// stage; when it says stop, the step is finished and nothing more is done.
     pub fn advance(
         &mut self,
         duration: f64,

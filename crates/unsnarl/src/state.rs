@@ -4,7 +4,7 @@ use crate::bodies::Moment;
 use crate::geometry::DVec3;
 use crate::rest_shape::RestShape;
 use crate::rigid::{RigidState, Wrench};
-use crate::untangle::esef::Pull;
+use crate::untangle::resolvers::esef::Pull;
 
 /// Where cloth is, how it moves, and the rest shapes in force.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,8 +27,8 @@ pub struct State {
     pub previous: Option<Previous>,
     /// Simulated bodies: where they are and how they move.
     pub rigid: RigidState,
-    /// What cloth pressed each simulated body with in the last step, as a force (N) and a moment (N m); empty before the first. The next
-    /// step sets out from it.
+    /// What cloth pressed each simulated body with in the last step, as a force (N) and a moment (N m); empty before
+    /// the first. The next step sets out from it.
     pub loads: Vec<Wrench>,
 }
 

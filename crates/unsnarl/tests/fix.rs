@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use unsnarl::analysis::{self, Assembly, ContourKind, PartKind, Tangle, Workspace};
 use unsnarl::fix::report::Spread;
-use unsnarl::fix::{self, Advance, Continue, FixSettings, Outcome, Patient, Untangling};
+use unsnarl::fix::{self, Advance, Continue, FixSettings, Outcome, Patient, Untangling, VertexSettings};
 use unsnarl::geometry::intersection::IntersectingPair;
 use unsnarl::geometry::{DVec3, EdgeId, TriMesh, VertexId};
 use unsnarl::model::{Cloth, Model, Rest};
@@ -49,7 +49,7 @@ fn the_seven_types_come_out_clean() {
     }
 }
 
-/// The theorem of Cha 2022, 4.4, with the colours of `untangle::mainland`. Its conditions are counted.
+/// The theorem of Cha 2022, 4.4, with the colours of `untangle::resolvers::main_component`. Its conditions are counted.
 #[test]
 fn an_exploded_middle_comes_out_clean_and_red_never_grows() {
     let sample = made("exploded-central", Cut::Regular);
@@ -69,7 +69,7 @@ fn edge_shortening_alone_undoes_the_exploded_handkerchief_of_the_source() {
     for seed in [0, 7, 12, 14, 15] {
         let patient = exploded_handkerchief(seed);
         let model = patient.model.clone();
-        let settings = FixSettings { method: Method::Esef, ..FixSettings::default() };
+        let settings = FixSettings::with_method(Method::Esef);
         let outcome = fix::untangle(patient, &settings, &mut |_| Continue::Yes);
         assert!(outcome.verdict.is_clean(), "seed {seed}: {} pairs are left", outcome.verdict.pairs.len());
         let counts = outcome.assumptions;
@@ -97,7 +97,7 @@ fn contact_lets_nothing_cross_an_edge_between_green_vertices() {
     for seed in 0..4 {
         let patient = exploded_handkerchief(seed);
         let edges = patient.assembly.topology().edges().to_vec();
-        let mut untangling = Untangling::new(patient, FixSettings { method: Method::Esef, ..FixSettings::default() });
+        let mut untangling = Untangling::new(patient, FixSettings::with_method(Method::Esef));
         let mut tangle = untangling.analyze();
         while !tangle.is_empty() && untangling.judge(&tangle) == Advance::Step {
             assert_eq!(tangle.count(ContourKind::Bli), 0);
@@ -225,7 +225,7 @@ fn cloth_that_retreats_grows_back_to_its_size() {
         let sample = made(name, Cut::Irregular);
         let patient = patient(name, &sample.mesh, Rest::Panels(sample.uv.clone()));
         let model = patient.model.clone();
-        let settings = FixSettings { method: Method::Retreat, ..FixSettings::default() };
+        let settings = FixSettings::with_method(Method::Retreat);
         let outcome = fix::untangle(patient, &settings, &mut |_| Continue::Yes);
         assert!(outcome.verdict.is_clean(), "{name}");
         assert_eq!((outcome.resolvers.retreat, outcome.resolvers.esef), (1, 0), "{name}");
@@ -276,7 +276,9 @@ fn a_tube_that_was_crumpled_is_a_tube_again() {
     let (rest_model, _) = Model::build(&[Cloth::new("rest", whole.clone())]).unwrap();
     let of_pose = |rest_pose: Vec<DVec3>| {
         let patient = patient("tubes", &crumpled, Rest::Shapes(rest_model.rest_shapes.clone()));
-        fix::untangle(patient, &FixSettings { rest_pose, ..FixSettings::default() }, &mut |_| Continue::Yes)
+        let vertices = VertexSettings { rest_pose, ..VertexSettings::default() };
+        let settings = FixSettings { vertices, ..FixSettings::default() };
+        fix::untangle(patient, &settings, &mut |_| Continue::Yes)
     };
     for rest_pose in [whole.positions, Vec::new()] {
         let outcome = of_pose(rest_pose);
@@ -441,7 +443,7 @@ fn what_is_out_of_a_methods_scope_is_left_and_said_to_be() {
 
 fn untangle_by(method: Method, name: &str, steps: usize) -> Outcome {
     let sample = made(name, Cut::Irregular);
-    let settings = FixSettings { method, largest_step_count: steps, ..FixSettings::default() };
+    let settings = FixSettings { largest_step_count: steps, ..FixSettings::with_method(method) };
     let patient = patient(name, &sample.mesh, Rest::Panels(sample.uv.clone()));
     fix::untangle(patient, &settings, &mut |_| Continue::Yes)
 }

@@ -4,7 +4,9 @@
 
 use unsnarl::analysis::{Assembly, PartKind};
 use unsnarl::fix::report::Spread;
-use unsnarl::fix::{self, Continue, FixMethod, FixSettings, FoldStyle, Outcome, Patient, ResolverCounts};
+use unsnarl::fix::{
+    self, Continue, FixMethod, FixSettings, FoldStyle, Outcome, Patient, ResolverCounts, VertexSettings,
+};
 use unsnarl::geometry::distance::point_triangle;
 use unsnarl::geometry::{DVec2, DVec3};
 use unsnarl::model::{Cloth, Model, Rest, RestAngles};
@@ -91,7 +93,7 @@ fn tearing_alone_unfolds_every_fold() {
     for made in [COLLAR, LAPEL, SLEEVE, SKIRT] {
         for cut in [Cut::Regular, Cut::Irregular] {
             let sample = samples::find(made.name).unwrap().make(&made.recipe(cut));
-            let settings = FixSettings { method: FixMethod::Esef, ..FixSettings::default() };
+            let settings = FixSettings::with_method(FixMethod::Esef);
             let (_, outcome) = untangle_as(&sample, settings);
             let row = format!("{} {cut:?}: {:?}", made.name, outcome.resolvers);
             assert!(outcome.verdict.is_clean(), "{row}");
@@ -133,7 +135,8 @@ fn is_as_asked(made: &Made, recipe: &Recipe, style: Option<FoldStyle>, wanted: F
 fn untangle(sample: &Sample, style: Option<FoldStyle>) -> (Model, Outcome) {
     let styles = style
         .map_or_else(|| FoldStyle::chart(&garment(sample)), |style| vec![Some(style); sample.mesh.positions.len()]);
-    untangle_as(sample, FixSettings { styles, ..FixSettings::default() })
+    let vertices = VertexSettings { styles, ..VertexSettings::default() };
+    untangle_as(sample, FixSettings { vertices, ..FixSettings::default() })
 }
 
 fn garment(sample: &Sample) -> Garment {

@@ -4,12 +4,12 @@
 
 use unsnarl::analysis::{self, Assembly, ContourKind, PartKind};
 use unsnarl::fix::report::Spread;
-use unsnarl::fix::{self, Continue, FixSettings, FoldStyle, Outcome, Patient};
+use unsnarl::fix::{self, Continue, FixSettings, FoldStyle, Outcome, Patient, VertexSettings};
 use unsnarl::geometry::{DVec2, DVec3, TriMesh, VertexId};
 use unsnarl::model::{Cloth, Model, Rest, RestAngles};
 use unsnarl::samples::{self, Cut, Recipe, Sample};
 use unsnarl::scene::garment::{CreasePath, Garment, GarmentInput, TriangleGroups};
-use unsnarl::untangle::fold::style_at;
+use unsnarl::untangle::folds::fold::style_at;
 
 fn made(name: &str, resolution: usize, cut: Cut) -> Sample {
     samples::find(name).unwrap().make(&Recipe { resolution, cut, seed: 3 })
@@ -64,6 +64,11 @@ fn nearest(place: DVec3, others: impl Iterator<Item = DVec3>) -> DVec3 {
 }
 
 /// Edge shortening made ever more of what layering had left here, for minutes.
+/// Default settings for cloth of whose vertices this is known.
+fn known(vertices: VertexSettings) -> FixSettings {
+    FixSettings { vertices, ..FixSettings::default() }
+}
+
 #[test]
 fn wavy_sheets_that_layering_does_not_part_are_parted_as_wholes() {
     let recipe = Recipe { resolution: 30, cut: Cut::Irregular, seed: 1 };
@@ -82,7 +87,8 @@ fn nested_tubes_come_apart_in_the_given_order_and_keep_their_size() {
     for cut in [Cut::Regular, Cut::Irregular] {
         let sample = made("nested-tubes", 14, cut);
         let layers = layers(&sample);
-        let (model, outcome) = untangle(&sample, &FixSettings { layers: layers.clone(), ..FixSettings::default() });
+        let (model, outcome) =
+            untangle(&sample, &known(VertexSettings { layers: layers.clone(), ..VertexSettings::default() }));
         assert!(outcome.verdict.is_clean(), "{cut:?}");
         assert!(outcome.resolvers.layering > 0);
         let edges = Spread::of_edges(&model, &outcome.positions);
@@ -193,7 +199,7 @@ fn a_lapel_comes_out_in_each_style() {
     let (flap, ground) = lapel_parts(&sample);
     let count = sample.mesh.positions.len();
     let in_style = |style: FoldStyle| {
-        let settings = FixSettings { styles: vec![Some(style); count], ..FixSettings::default() };
+        let settings = known(VertexSettings { styles: vec![Some(style); count], ..VertexSettings::default() });
         let (_, outcome) = untangle(&sample, &settings);
         assert!(outcome.verdict.is_clean(), "{}", style.name());
         outcome
@@ -220,13 +226,13 @@ fn a_sleeve_is_unfolded_by_default_and_folded_out_when_asked() {
     let (flap, ground) = (of(&|y| y < hem), of(&|y| y > fold));
     let design = FoldStyle::chart(&garment(&sample));
     assert!(design.iter().all(Option::is_none), "a sleeve is not worn folded");
-    let (_, unfolded) = untangle(&sample, &FixSettings { styles: design, ..FixSettings::default() });
+    let (_, unfolded) = untangle(&sample, &known(VertexSettings { styles: design, ..VertexSettings::default() }));
     assert!(unfolded.verdict.is_clean());
     let lowest = ground.iter().map(|&at| unfolded.positions[at].y).fold(f64::INFINITY, f64::min);
     let below = flap.iter().filter(|&&at| unfolded.positions[at].y < lowest + 0.01).count();
     assert!(10 * below >= 9 * flap.len(), "{below} of {} vertices of the hem hang below", flap.len());
     let wish = vec![Some(FoldStyle::FoldOut); points.len()];
-    let (_, out) = untangle(&sample, &FixSettings { styles: wish, ..FixSettings::default() });
+    let (_, out) = untangle(&sample, &known(VertexSettings { styles: wish, ..VertexSettings::default() }));
     assert!(out.verdict.is_clean() && out.resolvers.refolded > 0);
     let radius = |place: DVec3| DVec2::new(place.x, place.z).length();
     let outside = |&&at: &&usize| {

@@ -12,7 +12,7 @@ use unsnarl::scene::environment::Environment;
 use unsnarl::settings::{Flypaper, Settings};
 use unsnarl::simulation::{Flow, Simulation, World};
 use unsnarl::untangle::Method;
-use unsnarl::untangle::pinch::{self, BodyMeshes, PinchSettings};
+use unsnarl::untangle::bodies::pinch::{self, BodyMeshes, PinchSettings};
 
 const FRAME: f64 = 1.0 / 24.0;
 /// Closing until here, seconds, then at rest.
@@ -220,8 +220,8 @@ fn sheet(cells: u32, size: f64, height: impl Fn(f64, f64) -> f64) -> TriMesh {
     mesh
 }
 
-/// The ridge of a roof stands through a sheet: every crossing edge goes in and out again, so both of its ends are outside, though
-/// each is behind one side of the roof. Neither may be drawn in.
+/// The ridge of a roof stands through a sheet: every crossing edge goes in and out again, so both of its ends are
+/// outside, though each is behind one side of the roof. Neither may be drawn in.
 #[test]
 fn a_ridge_through_cloth_draws_no_vertex_into_the_body() {
     let positions: Vec<DVec3> = [-0.5, 0.5]

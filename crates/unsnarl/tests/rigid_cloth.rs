@@ -1,5 +1,5 @@
-//! Cloth and rigid bodies together: momentum is exchanged, not lost; heavy cloth presses light bodies down; every run gives the
-//! same bits.
+//! Cloth and rigid bodies together: momentum is exchanged, not lost; heavy cloth presses light bodies down; every run
+//! gives the same bits.
 
 #![allow(clippy::unwrap_used)]
 

@@ -108,7 +108,7 @@ fn row(options: &Options, (name, resolution): (&str, usize), (cut, cut_name): (C
     let case = samples::find(name).expect("the case is there");
     let trial = |seed| {
         let mut subject = Subject::made(case, &Recipe { resolution, cut, seed });
-        subject.settings.gamma = options.gamma.unwrap_or(subject.settings.gamma);
+        subject.settings.untangle.gamma = options.gamma.unwrap_or(subject.settings.untangle.gamma);
         Trial::run(format!("{label} seed {seed}"), subject, options.seconds)
     };
     let trials: Vec<Trial> = options.seeds(seeds).map(trial).collect();
@@ -171,7 +171,7 @@ fn methods(options: &Options, _: &mut Bars) {
             let case = samples::find(name).expect("the case is there");
             let trial = |seed| {
                 let mut subject = Subject::made(case, &Recipe { resolution: 14, cut: Cut::Regular, seed });
-                subject.settings.method = method;
+                subject.settings.untangle.method = method;
                 Trial::run(format!("{label} seed {seed}"), subject, options.seconds)
             };
             let trials: Vec<Trial> = options.seeds(20).map(trial).collect();
@@ -196,7 +196,7 @@ fn folds(options: &Options, bars: &mut Bars) {
                     let recipe = Recipe { resolution: case.default_resolution, cut, seed };
                     let mut subject = Subject::made(case, &recipe);
                     if style.is_some() {
-                        subject.settings.styles.fill(style);
+                        subject.settings.vertices.styles.fill(style);
                     }
                     let trial = Trial::run(label, subject, options.seconds);
                     let outcome = fold.look(&case.make(&recipe), &trial.positions);

@@ -46,7 +46,7 @@ impl Subject {
             _ => RestAngles::AsLoaded,
         };
         let mut subject = Self::of_garment((case.name, &sample.mesh), garment, angles, &[]);
-        subject.settings.layers = layers;
+        subject.settings.vertices.layers = layers;
         subject
     }
 
@@ -100,7 +100,8 @@ impl Subject {
         let garments = vec![garment];
         let setup = Setup { assembly, positions: &positions, garments, rest: Vec::new(), rest_angles };
         let workpiece = Workpiece::build(setup).expect("the garment is sound");
-        let settings = FixSettings { layers: vec![0; mesh.positions.len()], ..workpiece.settings() };
+        let mut settings = workpiece.settings();
+        settings.vertices.layers = vec![0; mesh.positions.len()];
         Self { patient: workpiece.patient(), settings }
     }
 }

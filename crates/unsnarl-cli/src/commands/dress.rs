@@ -10,11 +10,9 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 use unsnarl::analysis::{self, Examination, SmallestGap, Workspace};
-use unsnarl::dress::active::Scope;
 use unsnarl::dress::carry::{Poses, carry};
-use unsnarl::dress::report::{Contact, DressReport, Left, gaps, layer_reports};
-use unsnarl::dress::{self, Certify, Dressed, GarmentWish, Outfit, Stage};
-use unsnarl::fix::report::{Spread, pinched_places};
+use unsnarl::dress::report::DressReport;
+use unsnarl::dress::{self, Certify, GarmentWish, Outfit, Stage};
 use unsnarl::model::RestAngles;
 use unsnarl::scene::workpiece::{Setup, Workpiece};
 use unsnarl_geometry::{DVec3, Topology};
@@ -90,7 +88,7 @@ pub fn run(flags: &Flags, session: &Session) -> Result<ExitCode, Failure> {
     let all = workpiece.with_bodies(&cloth);
     let after = examine(&inputs, &all, start, &mut memory);
     let tangled = (before.tangle.clone(), before.verdict.clone());
-    let mut report = report((&scene, &workpiece), &outcome, before, &after, &all);
+    let mut report = DressReport::new(&outfit, &scene.settings, &outcome, (before, &after), &all);
     clock.begin("end");
     report.seconds = clock.seconds;
     report.seconds.insert("total", start.elapsed().as_secs_f64());
@@ -266,54 +264,6 @@ fn stored(inputs: &Inputs, positions: &[DVec3], targets: &[PathBuf]) -> Vec<Mesh
             }
         })
         .collect()
-}
-
-fn report(
-    (scene, workpiece): (&DressScene, &Workpiece),
-    outcome: &Dressed,
-    before: Examination,
-    after: &Examination,
-    all: &[DVec3],
-) -> DressReport {
-    let scope = Scope { reach: scene.settings.reach, fade: scene.settings.fade };
-    let cloth = &all[..workpiece.cloth_count()];
-    let pinched = unsnarl::fix::pinched_vertices(&workpiece.assembly, workpiece.cloth_count(), all);
-    let (places, pairs_not_pinched) = pinched_places(&workpiece.assembly, all, &after.verdict, &pinched);
-    let at_fix = workpiece.with_bodies(&outcome.before_fix);
-    let left_not_pinched = pinched_places(&workpiece.assembly, &at_fix, &outcome.left, &pinched).1;
-    let met = before.verdict.pairs.len();
-    let left = Left {
-        pairs: outcome.left.pairs.len(),
-        share: if met == 0 { 0.0 } else { outcome.left.pairs.len() as f64 / met as f64 },
-        pairs_not_pinched: left_not_pinched,
-    };
-    let pooled = outcome.projected.pooled.clone();
-    DressReport {
-        schema: "unsnarl.dress/1",
-        clean: after.report.clean,
-        pairs_not_pinched,
-        layers: layer_reports(
-            &outcome.stack,
-            &workpiece.model,
-            (&workpiece.state.positions, cloth),
-            &outcome.projected.tightness,
-        ),
-        gaps: gaps(&outcome.stack, scope, cloth),
-        contact: Contact { largest: pooled.len(), vertices_by_pooled_layers: pooled },
-        untangled_alone: outcome.untangled_alone,
-        rounds: outcome.projected.rounds,
-        residual: outcome.projected.residual,
-        settle_rounds: outcome.settled.rounds,
-        left_before_fix: left,
-        fix: outcome.fixed.as_ref().map(|fixed| workpiece.report(before.clone(), after, fixed, all)),
-        pinched: places,
-        stretch: Spread::of_stretch(&workpiece.model, cloth),
-        stretch_before: Spread::of_stretch(&workpiece.model, &workpiece.state.positions),
-        before: before.report,
-        after: after.report.clone(),
-        order_suggested: None,
-        seconds: BTreeMap::new(),
-    }
 }
 
 fn write_all(

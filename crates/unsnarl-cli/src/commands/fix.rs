@@ -16,7 +16,7 @@ use std::time::Instant;
 use unsnarl::analysis::report::CheckReport;
 use unsnarl::analysis::{self, Examination, GapReport, SmallestGap, Workspace};
 use unsnarl::fix::report::FixReport;
-use unsnarl::fix::{self, Continue, FixSettings, MeasureName, Outcome, Patient, Progress};
+use unsnarl::fix::{self, Continue, FixSettings, LeftOut, Outcome, Patient, Progress};
 use unsnarl::model::RestAngles;
 use unsnarl::scene::workpiece::{RestWish, Setup, StyleWish, Workpiece, WorkpieceError};
 use unsnarl::untangle::Method;
@@ -47,9 +47,10 @@ pub struct Flags {
     /// Who untangles: `auto`, `esef`, `retreat`, or a method without history: `gia`, `icm`, `repulsive-icm`, `uir`, `sim-prev`; `off`
     #[arg(long, default_value = "auto", value_name = "NAME")]
     method: Method,
-    /// Leave a measure out, to see what it is for: `contour-minimisation`, `steps`, `previous-methods` or `laying-out`
+    /// Leave a measure out, to see what it is for: `contour-minimisation`, `places`, `steps`, `previous-methods`,
+    /// `laying-out`, or a rung of steps
     #[arg(long, value_name = "MEASURE")]
-    without: Vec<MeasureName>,
+    without: Vec<LeftOut>,
     /// What becomes of folds that bite into themselves: `unfold`, `fold-out`, `fold-in` or `crease`; WHERE=STYLE for a
     /// garment, a labelled panel or a contour of the report. By default creases and labels decide
     #[arg(long, value_name = "[WHERE=]STYLE")]
@@ -103,13 +104,10 @@ pub fn run(flags: &Flags, session: &Session) -> Result<ExitCode, Failure> {
     let workpiece = workpiece(flags, &inputs)?;
     plan.fits(inputs.assembly.topology(), &workpiece.state.positions)?;
     let wrong = |error: WorkpieceError| Failure::usage(format!("--{error}"));
-    let settings = FixSettings {
-        method: flags.method,
-        without: flags.without.clone(),
-        styles: workpiece.styles(&flags.style, &before).map_err(wrong)?,
-        layers: workpiece.layers(&flags.layers).map_err(wrong)?,
-        ..workpiece.settings()
-    };
+    let mut settings = workpiece.settings().using(flags.method);
+    settings.without = flags.without.clone();
+    settings.vertices.styles = workpiece.styles(&flags.style, &before).map_err(wrong)?;
+    settings.vertices.layers = workpiece.layers(&flags.layers).map_err(wrong)?;
     let outcome = untangle(flags, &inputs, workpiece.patient(), &settings, (start, session))?;
     let outcome = spaced((flags, &inputs), &workpiece, outcome, (&plan, &targets), start);
 
@@ -119,7 +117,7 @@ pub fn run(flags: &Flags, session: &Session) -> Result<ExitCode, Failure> {
     let after = examine(&inputs, &all, start, &mut workspace);
     let before_drawn = flags.picture.as_ref().map(|path| (path, before.clone()));
     let mut report = workpiece.report(before, &after, &outcome, &all);
-    report.seconds = start.elapsed().as_secs_f64();
+    report.effort.seconds = start.elapsed().as_secs_f64();
     let gap = plan.wish.map(|wish| {
         let findings = fix::examine_gap(&workpiece.patient(), &all, wish, &after.verdict);
         GapReport::new(&findings, (&inputs.assembly, &all), |triangle| inputs.sheet_name(triangle))
@@ -333,9 +331,14 @@ fn text(whole: &GappedReport, (flags, targets): (&Flags, &[PathBuf])) -> String 
         format!("{} triangle pairs meet in {} contours", check.intersecting_triangle_pairs, check.contours.len())
     };
     let verdict = if report.clean {
-        format!("CLEAN after {} steps, {:.1} s", report.steps, report.seconds)
+        format!("CLEAN after {} steps, {:.1} s", report.effort.steps, report.effort.seconds)
     } else {
-        format!("NOT CLEAN after {} steps, {:.1} s: {}", report.steps, report.seconds, counts(&report.after))
+        format!(
+            "NOT CLEAN after {} steps, {:.1} s: {}",
+            report.effort.steps,
+            report.effort.seconds,
+            counts(&report.after)
+        )
     };
     let mut lines = vec![format!("before: {}", counts(&report.before)), verdict];
     for contour in report.after.contours.iter().filter(|_| report.pairs_not_pinched > 0).take(10) {

@@ -13,7 +13,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 use unsnarl::analysis::{self, Assembly, Verdict};
-use unsnarl::output::{Depth, Finest, LevelReport, RefineError, RefineSettings, Refined, StartPairs, refine_once};
+use unsnarl::output::{
+    Collisions, Depth, Finest, LevelReport, RefineError, RefineSettings, Refined, StartPairs, refine_once,
+};
 use unsnarl_geometry::subdivision::{self, OldVertices, Scheme, Smoothing};
 use unsnarl_geometry::{DVec3, TriMesh, VertexId};
 use unsnarl_io::garment_file;
@@ -33,7 +35,8 @@ pub struct Flags {
     #[arg(short, long, value_name = "OUT")]
     output: PathBuf,
     /// How often each triangle becomes four
-    #[arg(long, default_value_t = 2, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10))]
+    #[arg(long, default_value_t = 2, value_name = "N", allow_negative_numbers = true)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=10))]
     levels: u32,
     /// As many levels as it takes until smoothing moves no vertex by as much as this any more, at most 6: metres, or a
     /// number with mm or cm, such as `0.1mm`
@@ -172,10 +175,8 @@ fn of_meshes(flags: &Flags, session: &Session) -> Result<ExitCode, Failure> {
     let inputs = Inputs::read(&flags.inputs, &flags.body, &flags.mesh, KeepSource::Forget, session)?;
     let creases = creases(flags, &inputs)?;
     let (refined, finest, levels) = climb(&inputs, &creases, flags, start)?;
-    let normals = subdivision::limit::normals(finest.assembly.topology(), &refined.positions, &finest.creases);
-    let files = files(&inputs, &targets, &finest, (&refined.positions, &normals));
-    drop(normals);
-    let (verdict, smallest_gap) = certify(&finest.assembly, &inputs, &refined, &files, flags)?;
+    let stored = stored(&inputs, &targets, &finest.assembly, &refined.positions);
+    let (verdict, smallest_gap) = certify(&finest.assembly, &refined, &stored, flags)?;
     let report = MeshReport {
         schema: "unsnarl.refine/1",
         certified: verdict.is_clean() && refined.start.is_clean(),
@@ -190,8 +191,12 @@ fn of_meshes(flags: &Flags, session: &Session) -> Result<ExitCode, Failure> {
         levels,
         seconds: start.elapsed().as_secs_f64(),
     };
+    let normals = subdivision::limit::normals(finest.assembly.topology(), &refined.positions, &finest.creases);
+    drop((refined, verdict));
+    let mut files = files(&inputs, &finest, &stored, &normals);
     let level_count = finest.levels;
-    drop((finest, refined, verdict));
+    drop((finest, stored, normals));
+    add_colours(&mut files, &inputs, &creases, (flags, level_count))?;
     if flags.inputs.len() > 1 {
         std::fs::create_dir_all(&flags.output)
             .map_err(|error| Failure::input(format!("{}: cannot make this folder: {error}", flags.output.display())))?;
@@ -260,40 +265,71 @@ fn gap(assembly: &Assembly, positions: &[DVec3]) -> Option<f64> {
     analysis::smallest_gap(assembly, positions, &Verdict::default(), &mut analysis::Workspace::default())
 }
 
+/// All positions as files will hold them; bodies stay as they are.
+fn stored(inputs: &Inputs, targets: &[PathBuf], finest: &Assembly, positions: &[DVec3]) -> Vec<DVec3> {
+    let mut stored = Vec::with_capacity(positions.len());
+    for ((part, file), target) in finest.parts().iter().zip(&inputs.files).zip(targets) {
+        let own = &positions[part.vertices.clone()];
+        match file.format_for(target) {
+            Some(format) => stored.extend(file.rounded_positions(own, format)),
+            None => stored.extend_from_slice(own),
+        }
+    }
+    stored.extend_from_slice(&positions[stored.len()..]);
+    stored
+}
+
 /// The garments as their files will hold them.
-fn files(
-    inputs: &Inputs,
-    targets: &[PathBuf],
-    finest: &Finest,
-    (positions, normals): (&[DVec3], &[DVec3]),
-) -> Vec<MeshFile> {
+fn files(inputs: &Inputs, finest: &Finest, positions: &[DVec3], normals: &[DVec3]) -> Vec<MeshFile> {
     let (levels, finest) = (finest.levels, &finest.assembly);
-    let parts = finest.parts().iter().zip(&inputs.files).zip(targets);
-    let file = |((part, file), target): ((&analysis::Part, &MeshFile), &PathBuf)| {
+    let file = |(part, file): (&analysis::Part, &MeshFile)| {
         let own = part.vertices.clone();
         let triangles = finest.topology().own_triangles(part.triangles.clone(), own.start);
         let mesh = TriMesh { positions: positions[own.clone()].to_vec(), triangles };
-        let mut refined = file.refined(mesh, normals[own].to_vec(), levels);
-        if let Some(format) = refined.format_for(target) {
-            refined.mesh.positions = refined.stored_positions(format);
-        }
-        refined
+        file.refined(mesh, normals[own].to_vec(), levels)
     };
-    parts.map(file).collect()
+    finest.parts().iter().zip(&inputs.files[..inputs.garment_count]).map(file).collect()
+}
+
+/// Colours of vertices, by the masks of their positions.
+fn add_colours(
+    files: &mut [MeshFile],
+    inputs: &Inputs,
+    creases: &[[VertexId; 2]],
+    (flags, levels): (&Flags, u32),
+) -> Result<(), Failure> {
+    let parts = inputs.assembly.parts().iter().zip(&inputs.files);
+    if inputs.files[..inputs.garment_count].iter().all(|file| file.colours.is_none()) {
+        return Ok(());
+    }
+    let mut colours = vec![DVec3::ZERO; inputs.positions.len()];
+    for (part, own) in parts.filter_map(|(part, file)| Some((part, file.colours.as_ref()?))) {
+        if part.vertices.len() == own.len() {
+            colours[part.vertices.clone()].copy_from_slice(own);
+        }
+    }
+    let settings = RefineSettings { collisions: Collisions::Ignore, ..flags.settings() };
+    let depth = Depth::Levels(levels);
+    let refined = refine_once(inputs.assembly.clone(), creases, &colours, depth, &settings, &mut |_, _, _| {});
+    let (refined, finest) = refined.map_err(|error| refusal(&names(flags), &error))?;
+    for ((file, coarse), part) in files.iter_mut().zip(&inputs.files).zip(finest.assembly.parts()) {
+        // The butterfly has negative weights.
+        let clamped = |colour: &DVec3| colour.clamp(DVec3::ZERO, DVec3::ONE);
+        let has_any = coarse.colours.is_some();
+        file.colours = has_any.then(|| refined.positions[part.vertices.clone()].iter().map(clamped).collect());
+    }
+    Ok(())
 }
 
 /// An exact check of the very numbers that will be written.
 fn certify(
     finest: &Assembly,
-    inputs: &Inputs,
     refined: &Refined,
-    files: &[MeshFile],
+    stored: &[DVec3],
     flags: &Flags,
 ) -> Result<(Verdict, Option<f64>), Failure> {
-    let bodies = &inputs.positions[inputs.positions.len() - body_vertices(inputs)..];
-    let stored: Vec<DVec3> = files.iter().flat_map(|file| file.mesh.positions.iter()).chain(bodies).copied().collect();
     let mut workspace = analysis::Workspace::default();
-    let verdict = analysis::verdict(finest, &stored, &mut workspace);
+    let verdict = analysis::verdict(finest, stored, &mut workspace);
     if !verdict.is_clean() && !flags.force {
         let pairs = verdict.pairs.len();
         let exact = analysis::verdict(finest, &refined.positions, &mut workspace);
@@ -308,12 +344,8 @@ fn certify(
         )));
     }
     let asked = flags.gap && verdict.is_clean();
-    let gap = asked.then(|| analysis::smallest_gap(finest, &stored, &verdict, &mut workspace)).flatten();
+    let gap = asked.then(|| analysis::smallest_gap(finest, stored, &verdict, &mut workspace)).flatten();
     Ok((verdict, gap))
-}
-
-fn body_vertices(inputs: &Inputs) -> usize {
-    inputs.files[inputs.garment_count..].iter().map(|file| file.mesh.positions.len()).sum()
 }
 
 /// The sidecar of a refined garment: what it says of panels, pins and layers holds on; creases run along the halves of their edges.

@@ -64,6 +64,10 @@ struct Fill {
     /// Where elements are refined
     #[arg(long, value_enum, default_value_t = CriterionName::Error)]
     criterion: CriterionName,
+    /// What the criterion bears: a fraction of the finest edge for error [default: 0.1], edge times curvature for curvature
+    /// [default: 0.5]
+    #[arg(long, value_name = "X", allow_negative_numbers = true)]
+    tolerance: Option<f64>,
     /// Elements with edges of at most E metres within R metres of a point, inside the body too; may be repeated; needs
     /// --edge, which E may not be below
     #[arg(long, value_name = "X,Y,Z,R,E", value_parser = parse_ball, requires = "edge", allow_hyphen_values = true)]
@@ -132,11 +136,13 @@ pub struct Report {
     schema: &'static str,
     finished: bool,
     source: &'static str,
-    edge: f64,
+    finest_edge: f64,
     lattices_tried: usize,
     envelope_passes: usize,
     refined_by_repair: usize,
     enveloped_by_repair: usize,
+    rounds_again: usize,
+    refined_again: usize,
     euler_characteristic: i64,
     surfaces: usize,
     crossing_boundary_pairs: usize,
@@ -153,6 +159,8 @@ pub struct Report {
 pub struct Fit {
     /// The largest distance of a boundary node, metres.
     largest_distance: f64,
+    /// The largest distance of a point of the boundary, in mean edges of its triangle.
+    farthest_in_edges: f64,
     boundary_nodes: usize,
     /// Boundary nodes farther than a hundredth of the mean of their boundary edges.
     nodes_beyond_one_percent: usize,
@@ -207,6 +215,8 @@ fn fill(flags: &Fill, input: &Path, output: &Path, session: &Session) -> Result<
         let line = "the name does not say a kind of tetrahedral file; expected .msh, .vtk, .node, .ele or .mesh";
         return Err(Failure::usage(format!("{}: {line}", output.display())));
     }
+    let paths = [Some(output), flags.surface.as_deref(), flags.picture.as_deref()];
+    paths.into_iter().flatten().try_for_each(check_folder)?;
     let read = read_body(input, flags)?;
     let read_seconds = begun.elapsed().as_secs_f64();
     let (signed, source) = distance(read, input, &settings, session)?;
@@ -220,6 +230,9 @@ fn fill(flags: &Fill, input: &Path, output: &Path, session: &Session) -> Result<
             Stage::Chosen(count) => {
                 lattice_seconds = begun.elapsed().as_secs_f64();
                 session.log(format!("lattice with {count} elements"));
+            }
+            Stage::Again(nodes, count) => {
+                session.log(format!("{nodes} boundary nodes lag: refined there, {count} elements"));
             }
             Stage::Swept(sweep) => {
                 bar.inc(1);
@@ -242,6 +255,7 @@ fn fill(flags: &Fill, input: &Path, output: &Path, session: &Session) -> Result<
     let total = begun.elapsed().as_secs_f64();
     let fit = fit(&mesh, &signed);
     session.say(text(&measures, &fit, &made, source, total).trim_end());
+    warn_of_what_is_lost(flags, &measures, &fit, session);
     if made.crossings > 0 {
         let line = "pairs of boundary triangles cross, in gaps thinner than an element: use more elements";
         session.warn(format!("{} {line}", made.crossings));
@@ -261,8 +275,47 @@ fn fill(flags: &Fill, input: &Path, output: &Path, session: &Session) -> Result<
     Ok(if finished { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
+/// Elements may be this many times more or fewer than asked for without a word.
+const COUNT_FACTOR: f64 = 2.0;
+/// The share of the body's volume that may be missing or too much without a word: a coarse mesh rounds edges off.
+const VOLUME_SHARE: f64 = 0.1;
+
+/// Says where the mesh is not what was asked for: thin bodies need elements as small as they are thin.
+fn warn_of_what_is_lost(flags: &Fill, found: &measure::TetMeasures, fit: &Fit, session: &Session) {
+    if let (None, Some(count)) = (flags.edge, flags.count) {
+        let ratio = found.tets as f64 / count as f64;
+        if !(COUNT_FACTOR.recip()..=COUNT_FACTOR).contains(&ratio) {
+            session.warn(format!("{} elements for --count {count}: no other size fits this body better", found.tets));
+        }
+    }
+    let share = found.shapes.volume / fit.volume_of_body;
+    if (share - 1.0).abs() > VOLUME_SHARE {
+        let line = "parts thinner than an element are lost or joined: use more elements";
+        session.warn(format!("the mesh has {:.0} % of the body's volume: {line}", 100.0 * share));
+    }
+}
+
 /// Sweeps of the usual compression, for the progress bar.
 const SWEEPS: u64 = 30;
+
+/// Refuses a file in a folder that is not there before work is done for it.
+fn check_folder(path: &Path) -> Result<(), Failure> {
+    match path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        Some(folder) if !folder.is_dir() => Err(Failure::usage(format!("{}: there is no such folder", path.display()))),
+        _ => Ok(()),
+    }
+}
+
+/// Bytes of memory to an element while a mesh is made, about.
+const BYTES_PER_ELEMENT: usize = 1500;
+
+/// Elements at most: what the system says that memory is there for, where it says so.
+fn most_elements(most: usize) -> usize {
+    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
+    let kilobytes = line.and_then(|rest| rest.split_whitespace().next()?.parse::<usize>().ok());
+    kilobytes.map_or(most, |kilobytes| most.min(kilobytes.saturating_mul(1024) / BYTES_PER_ELEMENT))
+}
 
 fn settings(flags: &Fill) -> Result<Settings<'static>, Failure> {
     let size = match (flags.edge, flags.count) {
@@ -280,9 +333,12 @@ fn settings(flags: &Fill) -> Result<Settings<'static>, Failure> {
     if flags.levels > 10 {
         return Err(Failure::usage("--levels takes a number from 0 to 10"));
     }
+    if flags.tolerance.is_some_and(|tolerance| !(tolerance.is_finite() && tolerance > 0.0)) {
+        return Err(Failure::usage("--tolerance takes a positive number"));
+    }
     let criterion = match flags.criterion {
-        CriterionName::Error => Criterion::Error(Criterion::DEFAULT_ERROR),
-        CriterionName::Curvature => Criterion::Curvature(Criterion::DEFAULT_CURVATURE),
+        CriterionName::Error => Criterion::Error(flags.tolerance.unwrap_or(Criterion::DEFAULT_ERROR)),
+        CriterionName::Curvature => Criterion::Curvature(flags.tolerance.unwrap_or(Criterion::DEFAULT_CURVATURE)),
         CriterionName::Uniform => Criterion::Uniform,
     };
     let method = match flags.compress {
@@ -290,7 +346,9 @@ fn settings(flags: &Fill) -> Result<Settings<'static>, Failure> {
         MethodName::Springs => Method::Springs,
         MethodName::Elements => Method::Elements,
     };
-    Ok(Settings { levels: flags.levels, criterion, method, ..Settings::with_size(size) })
+    let usual = Settings::with_size(size);
+    let most_elements = most_elements(usual.most_elements);
+    Ok(Settings { levels: flags.levels, criterion, method, most_elements, ..usual })
 }
 
 /// What a file holds.
@@ -386,22 +444,12 @@ fn surface_of(mesh: &TetMesh) -> TriMesh {
 
 /// Measures how well the boundary meets the surface.
 pub fn fit(mesh: &TetMesh, signed: &SignedMesh) -> Fit {
-    use unsnarl_volume::Field;
-    let surface = surface_of(mesh);
-    let mut edges = vec![(0.0, 0_u32); surface.positions.len()];
-    for triangle in &surface.triangles {
-        for at in 0..3 {
-            let [from, to] = [triangle[at], triangle[(at + 1) % 3]].map(|node| node as usize);
-            let length = surface.positions[from].distance(surface.positions[to]);
-            edges[from] = (edges[from].0 + length, edges[from].1 + 1);
-        }
-    }
-    let distances: Vec<f64> = surface.positions.iter().map(|&position| signed.value(position).abs()).collect();
-    let is_beyond = |(distance, edge): &(&f64, &(f64, u32))| **distance > 0.01 * edge.0 / f64::from(edge.1.max(1));
+    let found = tet_mesh::fit::Fit::of(signed, &mesh.positions, &mesh.boundary());
     Fit {
-        largest_distance: distances.iter().copied().fold(0.0, f64::max),
-        boundary_nodes: distances.len(),
-        nodes_beyond_one_percent: distances.iter().zip(&edges).filter(is_beyond).count(),
+        largest_distance: found.largest_distance,
+        farthest_in_edges: found.farthest_in_edges,
+        boundary_nodes: found.boundary_nodes,
+        nodes_beyond_one_percent: found.lagging.len(),
         volume_of_body: signed.volume(),
     }
 }
@@ -487,11 +535,13 @@ pub fn report(made: TetReport, quality: Quality, fit: Fit, source: Source, finis
         schema: "unsnarl.tet/1",
         finished,
         source: source_name(source),
-        edge: made.edge,
+        finest_edge: made.edge,
         lattices_tried: made.tries,
         envelope_passes: made.envelope.passes,
         refined_by_repair: made.envelope.refined,
         enveloped_by_repair: made.envelope.enveloped,
+        rounds_again: made.rounds_again,
+        refined_again: made.refined_again,
         euler_characteristic: made.euler,
         surfaces: made.surfaces,
         crossing_boundary_pairs: made.crossings,

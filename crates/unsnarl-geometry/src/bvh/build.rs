@@ -27,19 +27,27 @@ struct Center {
 }
 
 impl Center {
-    fn of(item: usize, boxes: &[SmallBox]) -> Self {
-        Self { at: boxes[item].twice_center(), item: item as u32 }
+    fn of(item: usize, bounds: SmallBox) -> Self {
+        Self { at: bounds.twice_center(), item: item as u32 }
     }
 }
 
 const NOWHERE: Center = Center { at: [0.0; 3], item: 0 };
 
 /// The nodes and the leaves over all items, in depth-first order, without boxes; `n` leaves make `n - 1` nodes.
-pub(super) fn tree(boxes: &[SmallBox], labels_of: impl Fn(usize) -> [u32; 3] + Sync) -> (Vec<Node>, Vec<Leaf>) {
-    let codes = sorted_codes(boxes);
+///
+/// Boxes are asked for several times, and codes let go as soon as they have served: together they would be as large as
+/// the tree.
+pub(super) fn tree(
+    item_count: usize,
+    box_of: impl Fn(usize) -> SmallBox + Sync,
+    labels_of: impl Fn(usize) -> [u32; 3] + Sync,
+) -> (Vec<Node>, Vec<Leaf>) {
+    let codes = sorted_codes(item_count, &box_of);
     let in_order = codes.par_iter().with_min_len(PARALLEL_SIZE);
-    let mut items: Vec<Center> = in_order.map(|code| Center::of(code.item(), boxes)).collect();
+    let mut items: Vec<Center> = in_order.map(|code| Center::of(code.item(), box_of(code.item()))).collect();
     let cells = Cells::of(&codes);
+    drop(codes);
     let leaf_count = cells.leaf_starts[cells.count()];
     let mut nodes = vec![Node::EMPTY; leaf_count.saturating_sub(1)];
     cells.fill(0..cells.count(), &mut items, &mut nodes, 0);
@@ -65,18 +73,23 @@ impl Code {
 }
 
 /// All items along the curve; those at one place in index order.
-fn sorted_codes(boxes: &[SmallBox]) -> Vec<Code> {
-    let (min, extent) = range(boxes.iter().map(SmallBox::twice_center));
+fn sorted_codes(item_count: usize, box_of: &(impl Fn(usize) -> SmallBox + Sync)) -> Vec<Code> {
+    let items = || (0..item_count).into_par_iter().with_min_len(PARALLEL_SIZE);
+    let center = |item: usize| box_of(item).twice_center();
+    let (min, extent) =
+        if item_count > PARALLEL_SIZE { range_of_all(items().map(center)) } else { range((0..item_count).map(center)) };
     let longest = extent.into_iter().fold(0.0, f32::max);
     let scale = if longest > 0.0 { (1u32 << AXIS_BITS) as f32 / longest } else { 0.0 };
     let digit = |at: f32, min: f32| spread((((at - min) * scale) as u32).min((1 << AXIS_BITS) - 1));
-    let code = |(index, bounds): (usize, &SmallBox)| {
-        let center = bounds.twice_center();
-        let [x, y, z] = [0, 1, 2].map(|axis| digit(center[axis], min[axis]));
+    let code = |index: usize| {
+        let at = center(index);
+        let [x, y, z] = [0, 1, 2].map(|axis| digit(at[axis], min[axis]));
         Code(u64::from(x << 2 | y << 1 | z) << 32 | index as u64)
     };
-    let codes: Vec<Code> = boxes.par_iter().with_min_len(PARALLEL_SIZE).enumerate().map(code).collect();
-    sort_by_digit(&sort_by_digit(&codes, 0), DIGIT_BITS)
+    let codes: Vec<Code> = items().map(code).collect();
+    let half_sorted = sort_by_digit(&codes, 0);
+    drop(codes);
+    sort_by_digit(&half_sorted, DIGIT_BITS)
 }
 
 /// Two zero bits after each of the lowest bits.
@@ -226,6 +239,20 @@ fn cut(items: &mut [Center], middle: usize) {
     for (center, key) in items.iter_mut().zip(keys) {
         *center = copies[*key as u32 as usize];
     }
+}
+
+/// As [`range`], in parallel: the least and the largest do not depend on the order.
+fn range_of_all(centers: impl ParallelIterator<Item = [f32; 3]>) -> ([f32; 3], [f32; 3]) {
+    let nothing = || ([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]);
+    let joined = |(mut min, mut max): ([f32; 3], [f32; 3]), (low, high): ([f32; 3], [f32; 3])| {
+        for axis in 0..3 {
+            min[axis] = if low[axis] < min[axis] { low[axis] } else { min[axis] };
+            max[axis] = if high[axis] > max[axis] { high[axis] } else { max[axis] };
+        }
+        (min, max)
+    };
+    let (min, max) = centers.map(|at| (at, at)).reduce(nothing, joined);
+    (min, [0, 1, 2].map(|axis| max[axis] - min[axis]))
 }
 
 /// The smallest coordinates of the centres, and how far the largest lie from them.

@@ -20,7 +20,7 @@ use crate::aabb::Aabb;
 use crate::math::DVec3;
 use fearless_simd::{Level, dispatch, f32x4, prelude::*};
 use rayon::prelude::*;
-use small_box::{LANES, Leaf, RoundedPoint, SmallBox, lanes_of};
+use small_box::{Leaf, RoundedPoint, SmallBox, lanes_of};
 
 /// Fewer leaves than this are not worth another thread.
 const LEAVES_PER_TASK: usize = 512;
@@ -129,16 +129,14 @@ impl Bvh {
         labels_of: impl Fn(usize) -> [u32; 3] + Sync,
     ) -> Self {
         assert!(item_count < LEAF_BIT as usize, "a tree holds fewer than 2^31 items");
-        let boxes: Vec<SmallBox> =
-            (0..item_count).into_par_iter().with_min_len(LANES * LEAVES_PER_TASK).map(&box_of).collect();
-        let (nodes, mut leaves) = build::tree(&boxes, labels_of);
+        let (nodes, mut leaves) = build::tree(item_count, &box_of, labels_of);
         let level = Level::new();
         leaves.par_chunks_mut(LEAVES_PER_TASK).for_each(|leaves| {
             dispatch!(level, simd => leaves.iter_mut().for_each(|leaf| leaf.compare_labels(simd)));
         });
         let mut tree =
             Self { nodes, leaves, leaf_boxes: Vec::new(), item_count, point_count: 0, origin, bounds: SmallBox::EMPTY };
-        tree.refit_small(origin, |leaf| leaf.refit(|item| boxes[item]));
+        tree.refit_small(origin, |leaf| leaf.refit(&box_of));
         tree
     }
 

@@ -9,9 +9,9 @@
 //! Does not: see vertices that no triangle has.
 
 use super::candidates::{ElementPair, Motion};
-use super::packs::{self, EdgePack, Packs, VertexPack, edge_lanes_of};
+use super::packs::{self, EdgePack, Labelled, Packs, VertexPack, edge_lanes_of};
 use crate::bvh::overlap::{LeafVisitor, joined};
-use crate::bvh::small_box::{RoundedPoint, lanes_of};
+use crate::bvh::small_box::{Leaf, RoundedPoint, SmallBox, lanes_of};
 use crate::bvh::{Bvh, Groups, near_origin};
 use crate::ids::{EdgeId, TriangleId, VertexId};
 use crate::topology::Topology;
@@ -33,18 +33,9 @@ impl ElementTree {
         let corners = |item: usize| topology.triangles()[item].map(|vertex| vertex.index() as u32);
         let triangles = Bvh::build_on_rounded(&points, origin, topology.triangle_count(), corners);
         let leaves = triangles.leaves().0;
-        let mut vertices: Packs<VertexPack> = Packs::of(leaves, |item, owned| {
-            let vertices = topology.triangles()[item];
-            let of_owned = |corner: usize| (vertices[corner].0, [vertices[corner].0; 3]);
-            owned.extend(ownership.corners(item).map(of_owned));
-        });
-        let mut edges: Packs<EdgePack> = Packs::of(leaves, |item, owned| {
-            let edges = topology.triangle_edges(TriangleId::new(item));
-            owned.extend(ownership.sides(item).map(|side| {
-                let [a, b] = topology.edge(edges[side]);
-                (edges[side].0, [a.0, b.0, b.0])
-            }));
-        });
+        let mut vertices: Packs<VertexPack> =
+            Packs::of(leaves, |item, owned| ownership.push_vertices(topology, item, owned));
+        let mut edges: Packs<EdgePack> = Packs::of(leaves, |item, owned| ownership.push_edges(topology, item, owned));
         rayon::join(|| vertices.refit(&points), || edges.refit(&points));
         Self { triangles, vertices, edges }
     }
@@ -85,8 +76,8 @@ impl ElementTree {
         groups: &Groups,
         keep: impl Fn(ElementPair, &mut Vec<R>) + Sync,
     ) -> Vec<Vec<R>> {
-        let visitor = || Pairs { tree: self, keep: &keep, out: Vec::new() };
-        self.triangles.traverse(groups, visitor, |pairs| pairs.out)
+        let visitor = || Pairs { tree: self, found: Found { keep: &keep, out: Vec::new() } };
+        self.triangles.traverse(groups, visitor, |pairs| pairs.found.out)
     }
 }
 
@@ -112,36 +103,95 @@ impl Ownership {
         Self { bits: bits.collect() }
     }
 
-    fn corners(&self, triangle: usize) -> impl Iterator<Item = usize> + use<> {
+    /// The vertices that a triangle owns.
+    #[inline]
+    pub(super) fn push_vertices(&self, topology: &Topology, triangle: usize, owned: &mut Vec<Labelled>) {
         let bits = self.bits[triangle];
-        (0..3).filter(move |corner| bits >> corner & 1 == 1)
+        for (corner, vertex) in topology.triangles()[triangle].into_iter().enumerate() {
+            if bits >> corner & 1 == 1 {
+                owned.push((vertex.0, [vertex.0; 3]));
+            }
+        }
     }
 
-    fn sides(&self, triangle: usize) -> impl Iterator<Item = usize> + use<> {
+    /// The edges that a triangle owns, with their ends.
+    #[inline]
+    pub(super) fn push_edges(&self, topology: &Topology, triangle: usize, owned: &mut Vec<Labelled>) {
         let bits = self.bits[triangle] >> 3;
-        (0..3).filter(move |side| bits >> side & 1 == 1)
+        for (side, edge) in topology.triangle_edges(TriangleId::new(triangle)).into_iter().enumerate() {
+            if bits >> side & 1 == 1 {
+                let [a, b] = topology.edge(edge);
+                owned.push((edge.0, [a.0, b.0, b.0]));
+            }
+        }
+    }
+}
+
+/// Shows packs and leaves to each other, with packs that the tree stores.
+struct Pairs<'a, R, F> {
+    tree: &'a ElementTree,
+    found: Found<'a, R, F>,
+}
+
+impl<R, F: Fn(ElementPair, &mut Vec<R>)> Pairs<'_, R, F> {
+    #[inline(always)]
+    fn vertices_at<S: Simd>(&mut self, simd: S, left: usize, right: usize) {
+        let (leaves, boxes) = self.tree.triangles.leaves();
+        for pack in self.tree.vertices.of_leaf(left) {
+            self.found.vertices(simd, self.tree.vertices.get(pack).0, (&leaves[right], &boxes[right]));
+        }
+    }
+}
+
+impl<R, F: Fn(ElementPair, &mut Vec<R>)> LeafVisitor for Pairs<'_, R, F> {
+    #[inline(always)]
+    fn within<S: Simd>(&mut self, simd: S, leaf: usize) {
+        self.vertices_at(simd, leaf, leaf);
+        let edges = &self.tree.edges;
+        let mut packs = edges.of_leaf(leaf);
+        while let Some(pack) = packs.next() {
+            let ours = edges.get(pack).0;
+            self.found.edges_within(simd, ours);
+            for other in packs.clone() {
+                self.found.edges_between(simd, ours, edges.get(other));
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn between<S: Simd>(&mut self, simd: S, left: usize, right: usize) {
+        self.vertices_at(simd, left, right);
+        self.vertices_at(simd, right, left);
+        let edges = &self.tree.edges;
+        for pack in edges.of_leaf(left) {
+            for other in edges.of_leaf(right) {
+                self.found.edges_between(simd, edges.get(pack).0, edges.get(other));
+            }
+        }
     }
 }
 
 /// Gathers what the caller makes of pairs.
-struct Pairs<'a, R, F> {
-    tree: &'a ElementTree,
-    keep: &'a F,
-    out: Vec<R>,
+pub(super) struct Found<'a, R, F> {
+    pub keep: &'a F,
+    pub out: Vec<R>,
 }
 
-impl<R, F: Fn(ElementPair, &mut Vec<R>)> Pairs<'_, R, F> {
+impl<R, F: Fn(ElementPair, &mut Vec<R>)> Found<'_, R, F> {
     #[inline(always)]
     fn keep_edges(&mut self, a: u32, b: u32) {
         let (first, second) = (EdgeId::new(a.min(b) as usize), EdgeId::new(a.max(b) as usize));
         (self.keep)(ElementPair::EdgeEdge(first, second), &mut self.out);
     }
 
-    /// The edges of one pack against those of another.
+    /// The edges of one pack against those of another, which is given with the box around it.
     #[inline(always)]
-    fn edges_of_packs<S: Simd>(&mut self, simd: S, left: usize, right: usize) {
-        let (ours, _) = self.tree.edges.get(left);
-        let (theirs, their_bounds) = self.tree.edges.get(right);
+    pub(super) fn edges_between<S: Simd>(
+        &mut self,
+        simd: S,
+        ours: &EdgePack,
+        (theirs, their_bounds): (&EdgePack, &SmallBox),
+    ) {
         for lane in edge_lanes_of(ours.meeting(simd, their_bounds)) {
             let met = theirs.meeting(simd, &ours.lane(lane));
             if met == 0 {
@@ -155,8 +205,7 @@ impl<R, F: Fn(ElementPair, &mut Vec<R>)> Pairs<'_, R, F> {
 
     /// The edges of one pack against each other.
     #[inline(always)]
-    fn edges_of_pack<S: Simd>(&mut self, simd: S, pack: usize) {
-        let (pack, _) = self.tree.edges.get(pack);
+    pub(super) fn edges_within<S: Simd>(&mut self, simd: S, pack: &EdgePack) {
         for lane in 0..packs::EDGE_LANES - 1 {
             let met = pack.meeting(simd, &pack.lane(lane)) & 0xfffe << lane;
             if met == 0 {
@@ -168,60 +217,35 @@ impl<R, F: Fn(ElementPair, &mut Vec<R>)> Pairs<'_, R, F> {
         }
     }
 
-    /// The vertices of one leaf against the triangles of another, or its own.
+    /// The vertices of one pack against the triangles of a leaf, which is given with the box around it.
     #[inline(always)]
-    fn vertices_at<S: Simd>(&mut self, simd: S, left: usize, right: usize) {
-        let (leaves, boxes) = self.tree.triangles.leaves();
-        let triangles = &leaves[right];
-        for pack in self.tree.vertices.of_leaf(left) {
-            let (vertices, _) = self.tree.vertices.get(pack);
-            for lane in lanes_of(vertices.meeting(simd, &boxes[right])) {
-                let met = triangles.meeting(simd, &vertices.lane(lane));
-                if met == 0 {
-                    continue;
-                }
-                let vertex = VertexId(vertices.vertex(lane));
-                for other in lanes_of(met & !triangles.having(simd, vertex.0)) {
-                    let triangle = TriangleId::new(triangles.item(other) as usize);
-                    (self.keep)(ElementPair::VertexTriangle(vertex, triangle), &mut self.out);
-                }
+    pub(super) fn vertices<S: Simd>(
+        &mut self,
+        simd: S,
+        vertices: &VertexPack,
+        (triangles, around): (&Leaf, &SmallBox),
+    ) {
+        for lane in lanes_of(vertices.meeting(simd, around)) {
+            let met = triangles.meeting(simd, &vertices.lane(lane));
+            if met == 0 {
+                continue;
             }
-        }
-    }
-}
-
-impl<R, F: Fn(ElementPair, &mut Vec<R>)> LeafVisitor for Pairs<'_, R, F> {
-    #[inline(always)]
-    fn within<S: Simd>(&mut self, simd: S, leaf: usize) {
-        self.vertices_at(simd, leaf, leaf);
-        let mut packs = self.tree.edges.of_leaf(leaf);
-        while let Some(pack) = packs.next() {
-            self.edges_of_pack(simd, pack);
-            for other in packs.clone() {
-                self.edges_of_packs(simd, pack, other);
-            }
-        }
-    }
-
-    #[inline(always)]
-    fn between<S: Simd>(&mut self, simd: S, left: usize, right: usize) {
-        self.vertices_at(simd, left, right);
-        self.vertices_at(simd, right, left);
-        for pack in self.tree.edges.of_leaf(left) {
-            for other in self.tree.edges.of_leaf(right) {
-                self.edges_of_packs(simd, pack, other);
+            let vertex = VertexId(vertices.vertex(lane));
+            for other in lanes_of(met & !triangles.having(simd, vertex.0)) {
+                let triangle = TriangleId::new(triangles.item(other) as usize);
+                (self.keep)(ElementPair::VertexTriangle(vertex, triangle), &mut self.out);
             }
         }
     }
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::math::DVec3;
 
     /// A strip folded over itself, moving: small enough for all pairs to be tried.
-    fn folded_strip() -> (Topology, Vec<DVec3>, Vec<DVec3>) {
+    pub(in super::super) fn folded_strip() -> (Topology, Vec<DVec3>, Vec<DVec3>) {
         let columns = 12;
         let mut start = Vec::new();
         let mut triangles = Vec::new();

@@ -22,6 +22,7 @@ pub mod element_tree;
 pub mod end_boxes;
 pub mod exact;
 mod hull;
+pub mod lean_tree;
 mod packs;
 #[cfg(test)]
 mod tests;
@@ -29,6 +30,7 @@ mod tests;
 pub use candidates::{ElementPair, Motion};
 pub use element_tree::{ElementTree, Ownership};
 pub use end_boxes::EndBoxes;
+pub use lean_tree::LeanElementTree;
 
 use crate::distance;
 use crate::math::DVec3;

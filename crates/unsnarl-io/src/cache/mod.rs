@@ -3,8 +3,8 @@
 //! `cache.json` says what it is, `mesh.unsnarl` holds the triangles and panels, `frame_000012.unsnarl` the state at
 //! frame 12, `frames.jsonl` one report per frame. See `docs/cache.md`.
 //!
-//! Guarantees: every file is written beside its target and renamed, so a run killed at any moment loses at most the frame in
-//! progress; a frame is believed only when all its checksums fit.
+//! Guarantees: every file is written beside its target and renamed, so a run killed at any moment loses at most the
+//! frame in progress; a frame is believed only when all its checksums fit.
 
 pub mod container;
 pub mod refined;
@@ -25,7 +25,7 @@ use unsnarl::rest_shape::RestShape;
 use unsnarl::rigid::RigidState;
 use unsnarl::simulation::World;
 use unsnarl::state::{Previous, State};
-use unsnarl::untangle::esef::Pull;
+use unsnarl::untangle::resolvers::esef::Pull;
 use unsnarl_geometry::{DVec2, DVec3, UvMap, VertexId};
 
 /// The `schema` of `cache.json`.
@@ -256,8 +256,8 @@ impl Cache {
         self.folder.join(format!("bodies_{frame:06}.unsnarl"))
     }
 
-    /// Writes where the surfaces of obstacles are at a frame, and which vertices of cloth bodies pinch; nothing for a world
-    /// without bodies. Simulated bodies are in the frame itself.
+    /// Writes where the surfaces of obstacles are at a frame, and which vertices of cloth bodies pinch; nothing for a
+    /// world without bodies. Simulated bodies are in the frame itself.
     pub fn write_bodies(&self, frame: u32, world: &World, time: f64, pinched: &[VertexId]) -> Result<(), CacheError> {
         if !world.bodies.is_empty() {
             let mut container = Container::default();

@@ -1,6 +1,7 @@
 //! Rigid bodies in caches: shapes once in `mesh.unsnarl`, placements and motion in every frame.
 //!
-//! Guarantees: what is read back is what was written, bit for bit. Numbers that a file claims are checked before they are used.
+//! Guarantees: what is read back is what was written, bit for bit. Numbers that a file claims are checked before they
+//! are used.
 
 use super::container::{Container, ContainerError};
 use super::{Cache, CacheError, MESH, file, read_container};

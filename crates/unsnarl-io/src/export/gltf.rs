@@ -1,5 +1,5 @@
-//! glTF binary: one mesh per piece, one morph target per frame, weights that walk from one to the next. Rigid bodies of a group share a
-//! mesh; each is a node that moves and turns.
+//! glTF binary: one mesh per piece, one morph target per frame, weights that walk from one to the next. Rigid bodies of
+//! a group share a mesh; each is a node that moves and turns.
 
 use super::{ExportError, Source};
 use crate::write_atomically;
@@ -51,7 +51,8 @@ impl Buffer {
     }
 }
 
-/// glTF shares uv with positions, so a piece's vertices are split at its seams: for every vertex written, the vertex of the piece and its uv.
+/// glTF shares uv with positions, so a piece's vertices are split at its seams: for every vertex written, the vertex of
+/// the piece and its uv.
 struct Split {
     vertices: Vec<(u32, Option<u32>)>,
     triangles: Vec<u32>,
@@ -147,8 +148,8 @@ impl Rigid {
         Ok(())
     }
 
-    /// A node of the last mesh. Where it turns, neighbours in time are on the same side of the sphere of quaternions, so that the
-    /// shorter way is taken.
+    /// A node of the last mesh. Where it turns, neighbours in time are on the same side of the sphere of quaternions,
+    /// so that the shorter way is taken.
     fn add_body(&mut self, name: String, path: &[Placement], times: usize, buffer: &mut Buffer) {
         let mut turns: Vec<[f64; 4]> = path.iter().map(|placement| placement.rotation.to_array()).collect();
         for at in 1..turns.len() {

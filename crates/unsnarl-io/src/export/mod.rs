@@ -1,7 +1,7 @@
 //! From a cache to files that other tools open: USD with time samples, glTF with morph targets, OBJ sequences, PC2.
 //!
-//! Rigid bodies follow cloth. USD and glTF hold the mesh of a group once and a transform per body and frame; OBJ and PC2, which know no
-//! transforms, hold all their points.
+//! Rigid bodies follow cloth. USD and glTF hold the mesh of a group once and a transform per body and frame; OBJ and
+//! PC2, which know no transforms, hold all their points.
 //!
 //! Guarantees: frames are read one at a time; a single file is written beside its target and renamed.
 //! Does not: keep more than 32 bits of a coordinate in glTF and PC2, whose formats have no more.

@@ -1,5 +1,5 @@
-//! USD as text: one `Mesh` per piece, points as time samples. Every group of rigid bodies is a class with one `Mesh`, and its bodies
-//! are instances of it that move.
+//! USD as text: one `Mesh` per piece, points as time samples. Every group of rigid bodies is a class with one `Mesh`,
+//! and its bodies are instances of it that move.
 
 use super::{Failed, Source};
 use std::io::Write;

@@ -23,6 +23,8 @@ pub(super) const NO_UV: u32 = u32::MAX;
 pub(super) struct Draft {
     pub conversion: Conversion,
     pub positions: Vec<DVec3>,
+    /// Of every vertex, or not used.
+    pub colours: Vec<DVec3>,
     pub uv_coordinates: Vec<DVec2>,
     starts: Vec<u32>,
     corners: Vec<u32>,
@@ -63,6 +65,7 @@ impl Draft {
         Self {
             conversion,
             positions: Vec::new(),
+            colours: Vec::new(),
             uv_coordinates: Vec::new(),
             starts: vec![0],
             corners: Vec::new(),
@@ -149,6 +152,9 @@ impl Draft {
         if lost > 0 {
             self.findings.push(Finding::new(FindingKind::Welded, lost, "one vertex"));
         }
+        if self.colours.len() == self.positions.len() {
+            self.colours = former.iter().map(|&vertex| self.colours[vertex as usize]).collect();
+        }
         self.positions = kept;
         self.corners.iter_mut().for_each(|corner| *corner = renumbered[*corner as usize]);
         self.places.iter_mut().for_each(|place| place.vertex = renumbered[place.vertex as usize]);
@@ -203,6 +209,7 @@ impl Draft {
                 positions_at_load: position_fingerprint(&self.positions),
             })
         });
+        let has_colours = self.colours.len() == self.positions.len();
         Ok(MeshFile {
             mesh: TriMesh { positions: self.positions, triangles },
             uv,
@@ -215,6 +222,7 @@ impl Draft {
             stitches: self.stitches,
             lines: self.lines,
             rest,
+            colours: has_colours.then_some(self.colours),
             normals: None,
             format,
             conversion: self.conversion,

@@ -220,6 +220,8 @@ pub struct MeshFile {
     pub lines: Vec<[u32; 2]>,
     /// How triangles are at rest (USD).
     pub rest: Option<RestFields>,
+    /// A colour for every vertex, red, green and blue from 0 to 1 (OBJ, PLY); `None` unless every vertex has one.
+    pub colours: Option<Vec<DVec3>>,
     /// A normal for every vertex, Y up, to be written to OBJ, glTF and USD; those of a file that is read are not kept.
     pub normals: Option<Vec<DVec3>>,
     /// The kind of file that this came from.
@@ -245,6 +247,7 @@ impl MeshFile {
             stitches: Vec::new(),
             lines: Vec::new(),
             rest: None,
+            colours: None,
             normals: None,
             format: Format::Obj,
             conversion: Conversion::IDENTITY,
@@ -294,17 +297,28 @@ impl MeshFile {
     ///
     /// Certify these, not the positions before writing.
     pub fn stored_positions(&self, format: Format) -> Vec<DVec3> {
-        let conversion = self.conversion_in(format);
         let source = self.source_for(format);
-        if let Some(stored) = source.and_then(|source| source.stored(&self.mesh.positions, &conversion)) {
+        let stored = source.and_then(|source| source.stored(&self.mesh.positions, &self.conversion_in(format)));
+        if let Some(stored) = stored {
             return stored;
         }
+        self.rounded_positions(&self.mesh.positions, format)
+    }
+
+    /// Other positions, as a new file of the given kind with the unit and up axis of this one would hold them.
+    pub fn rounded_positions(&self, positions: &[DVec3], format: Format) -> Vec<DVec3> {
+        let conversion = self.conversion_in(format);
         let stored = |position: &DVec3| {
             settle(*position, |position| {
                 conversion.from_file(format.precision().round_point(conversion.to_file(position)))
             })
         };
-        self.mesh.positions.iter().map(stored).collect()
+        positions.iter().map(stored).collect()
+    }
+
+    /// The colours, if there is one for every vertex.
+    fn whole_colours(&self) -> Option<&[DVec3]> {
+        self.colours.as_deref().filter(|colours| colours.len() == self.mesh.positions.len())
     }
 
     /// The kind of file that [`write`] makes at a path: by its extension, and an STL file in the encoding of the input.

@@ -1,8 +1,9 @@
 //! Wavefront OBJ, read and written by hand.
 //!
-//! Read: `v`, `vt`, `f` (any number of corners, `v`, `v/vt`, `v//vn`, `v/vt/vn`, negative indices), `o`, `g`, `usemtl`,
-//! `mtllib`, `s`, `l`, and `stitch`, the sewing line of codimensional IPC (`stitch vertex edge edge weight`, counted
-//! from 0). Every other line is kept for writing and otherwise passed over.
+//! Read: `v` (with a colour, if every vertex has one), `vt`, `f` (any number of corners, `v`, `v/vt`, `v//vn`,
+//! `v/vt/vn`, negative indices), `o`, `g`, `usemtl`, `mtllib`, `s`, `l`, and `stitch`, the sewing line of codimensional
+//! IPC (`stitch vertex edge edge weight`, counted from 0). Every other line is kept for writing and otherwise passed
+//! over.
 //!
 //! Guarantees: vertex and face order; indices may point forward; every refusal names the line.
 //! Does not: read free-form curves and surfaces.
@@ -11,7 +12,9 @@ use super::draft::{Draft, NO_UV};
 use super::error::{Flaw, Place};
 use super::findings::{Finding, FindingKind};
 use super::source::{PositionPlace, Spelling};
-use super::text::{Continuation, Line, Lines, Precision, Words, name, number, parse_integer, push_number, shown};
+use super::text::{
+    Continuation, Line, Lines, Precision, Words, name, number, parse_integer, parse_number, push_number, shown,
+};
 use super::units::Conversion;
 use super::{Format, LengthUnit, MeshFile, ReadOptions, Stitch, UpAxis, Weld};
 use unsnarl_geometry::{DVec2, DVec3};
@@ -111,7 +114,19 @@ impl<'a> Reader<'a> {
                 .map_err(|_| Flaw::syntax(line.place(), "expected three numbers close together after `v`"))?;
             self.draft.places.push(PositionPlace { start, length, vertex, frame: 0 });
         }
+        self.colour(words);
         Ok(())
+    }
+
+    /// Three numbers after the coordinates are a colour; one alone is a weight.
+    fn colour(&mut self, mut words: Words<'_>) {
+        let mut next = || words.next().and_then(|word| parse_number(&self.bytes[word]));
+        if let (Some(red), Some(green), Some(blue)) = (next(), next(), next()) {
+            let colour = DVec3::new(red, green, blue);
+            if colour.is_finite() {
+                self.draft.colours.push(colour);
+            }
+        }
     }
 
     fn uv(&mut self, line: &Line, mut words: Words<'_>) -> Result<(), Flaw> {
@@ -244,8 +259,17 @@ pub(super) fn encode(file: &MeshFile, conversion: &Conversion) -> Vec<u8> {
     for library in &file.material_libraries {
         push_words(&mut out, "mtllib", library);
     }
-    for &position in &file.mesh.positions {
-        push_numbers(&mut out, "v", &conversion.to_file(position).to_array());
+    let colours = file.whole_colours();
+    for (vertex, &position) in file.mesh.positions.iter().enumerate() {
+        let place = conversion.to_file(position).to_array();
+        match colours {
+            None => push_numbers(&mut out, "v", &place),
+            Some(colours) => {
+                let [x, y, z] = place;
+                let [red, green, blue] = colours[vertex].as_vec3().to_array().map(f64::from);
+                push_numbers(&mut out, "v", &[x, y, z, red, green, blue]);
+            }
+        }
     }
     for uv in file.uv.iter().flat_map(|uv| &uv.coordinates) {
         push_numbers(&mut out, "vt", &uv.to_array());

@@ -30,6 +30,7 @@ impl MeshFile {
             stitches: self.stitches.clone(),
             lines: self.lines.clone(),
             rest: None,
+            colours: None,
             normals: Some(normals),
             format: self.format,
             conversion: self.conversion,

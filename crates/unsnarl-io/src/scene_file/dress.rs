@@ -1,7 +1,7 @@
 //! What `unsnarl dress` reads of a scene file, and the scene file that it leaves for `unsnarl sim`.
 //!
-//! Guarantees: an error names the line; garments keep everything that their files hold; the scene that is left names the dressed
-//! meshes and the bodies from its own folder, with its clock at the time of the dressing.
+//! Guarantees: an error names the line; garments keep everything that their files hold; the scene that is left names
+//! the dressed meshes and the bodies from its own folder, with its clock at the time of the dressing.
 //! Does not: take sewing patterns: their panels are no garment before they are sewn.
 
 use super::build::{Place, Problem, fabric, plain, read_options, turn};
@@ -202,7 +202,8 @@ fn mean_edge(cloths: &[DressCloth]) -> f64 {
 }
 
 impl DressScene {
-    /// The scene to simulate from here, as text: these meshes in place of the garments, from the folder of the new file.
+    /// The scene to simulate from here, as text: these meshes in place of the garments, from the folder of the new
+    /// file.
     pub fn dressed(&self, folder: &Path, targets: &[PathBuf]) -> String {
         let mut table = self.table.clone();
         table.remove("dress");

@@ -1,5 +1,5 @@
-//! From the flypaper weights of a scene file to a weight per vertex of the bodies, and lists of their own for some vertices of
-//! cloth.
+//! From the flypaper weights of a scene file to a weight per vertex of the bodies, and lists of their own for some
+//! vertices of cloth.
 //!
 //! Guarantees: nothing is made where the file says nothing; names and vertices that do not exist are refused.
 
@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use unsnarl::bodies::Moment;
 use unsnarl::simulation::World;
-use unsnarl::untangle::flypaper::FlypaperWeights;
+use unsnarl::untangle::bodies::flypaper::FlypaperWeights;
 use unsnarl_geometry::{DVec3, VertexId};
 
 /// The weights of a scene whose cloth is at `cloth` at the start.

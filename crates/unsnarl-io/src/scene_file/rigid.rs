@@ -1,6 +1,7 @@
 //! From the `[[rigid]]` tables of a scene file to rigid bodies, with the obstacles that they bump into.
 //!
-//! Guarantees: an open mesh, one without volume, a mass that is not positive and a size that is not are named with their line.
+//! Guarantees: an open mesh, one without volume, a mass that is not positive and a size that is not are named with
+//! their line.
 //! Does not: let rigid bodies bump into skinned or open obstacles; a remark says so.
 
 use super::build::{Place, Problem, read_options, turn};

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ._check import CheckReport, check
+    from ._dress import DressResult, dress
     from ._fix import FixResult, Progress, fix
     from ._level_set import LevelSet
     from ._refine import RefineResult, refine
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "CheckReport",
+    "DressResult",
     "FixResult",
     "LevelSet",
     "Progress",
@@ -31,6 +33,7 @@ __all__ = [
     "TetMesh",
     "TrimResult",
     "check",
+    "dress",
     "fix",
     "refine",
     "tetrahedralize",
@@ -41,6 +44,8 @@ __all__ = [
 _HOMES = {
     "CheckReport": "._check",
     "check": "._check",
+    "DressResult": "._dress",
+    "dress": "._dress",
     "FixResult": "._fix",
     "Progress": "._fix",
     "fix": "._fix",

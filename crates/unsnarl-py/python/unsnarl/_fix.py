@@ -82,10 +82,10 @@ def fix(
     rests = _meshes.per_garment(rest, len(garments), is_one, "rest")
     held = _meshes.per_garment(pins, len(garments), is_one, "pins")
     wishes = {
-        "layers": _layers(layers),
+        "layers": _meshes.layers(layers),
         "style": _styles(style),
         "method": method,
-        "max_seconds": _seconds(max_seconds),
+        "max_seconds": _meshes.seconds(max_seconds),
         "gap": _meshes.gap(gap, gap_strict),
         "gap_strict": bool(gap_strict),
     }
@@ -101,15 +101,6 @@ def fix(
     return FixResult(positions[0] if is_one else positions, json.loads(report))
 
 
-def _layers(value: Any) -> list[int]:
-    array = np.asarray([] if value is None else value)
-    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
-        raise TypeError("layers: expected one whole number for each garment")
-    if array.size and (int(array.max()) > 2**31 - 1 or int(array.min()) < -(2**31)):
-        raise ValueError("layers: a number beyond 32 bits")
-    return [int(layer) for layer in array]
-
-
 def _styles(value: Any) -> list[str]:
     if value is None:
         return []
@@ -120,13 +111,3 @@ def _styles(value: Any) -> list[str]:
     if isinstance(value, Sequence) and all(isinstance(one, str) for one in value):
         return list(value)
     raise TypeError("style: expected a style, a list of [where=]style, or a dictionary {where: style}")
-
-
-def _seconds(value: Any) -> float:
-    try:
-        seconds = float(value)
-    except (TypeError, ValueError):
-        raise TypeError(f"max_seconds: expected a number, found {value!r}") from None
-    if not seconds > 0:
-        raise ValueError(f"max_seconds: expected seconds above 0, found {seconds}")
-    return seconds

@@ -176,6 +176,27 @@ def number(value: Any, what: str) -> float | None:
         raise TypeError(f"{what}: expected a number, found {value!r}") from None
 
 
+def layers(value: Any) -> list[int]:
+    """Places in an order, from the inside out; none without a value."""
+    array = np.asarray([] if value is None else value)
+    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+        raise TypeError("layers: expected one whole number for each garment")
+    if array.size and (int(array.max()) > 2**31 - 1 or int(array.min()) < -(2**31)):
+        raise ValueError("layers: a number beyond 32 bits")
+    return [int(layer) for layer in array]
+
+
+def seconds(value: Any) -> float:
+    """A limit of time."""
+    try:
+        seconds = float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"max_seconds: expected a number, found {value!r}") from None
+    if not seconds > 0:
+        raise ValueError(f"max_seconds: expected seconds above 0, found {seconds}")
+    return seconds
+
+
 def _array(value: Any, what: str) -> np.ndarray:
     try:
         return np.asarray(value)

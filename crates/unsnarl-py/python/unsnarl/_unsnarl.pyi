@@ -6,7 +6,7 @@ from typing import Any, TypeAlias, final
 from numpy import float64, int32, uint8
 from numpy.typing import NDArray
 
-__all__ = ["Levels", "Simulated", "addresses", "check", "command", "fix", "refine", "tetrahedralize", "trim"]
+__all__ = ["Levels", "Simulated", "addresses", "check", "command", "dress", "fix", "refine", "tetrahedralize", "trim"]
 
 _Points: TypeAlias = NDArray[float64]
 _Triangles: TypeAlias = NDArray[int32]
@@ -29,6 +29,11 @@ def fix(
     threads: int | None,
 ) -> tuple[list[_Points], str]:
     """Untangles garments: their positions, and the report as JSON."""
+
+def dress(
+    garments: Sequence[_Garment], bodies: Sequence[_Mesh], wishes: Mapping[str, Any], threads: int | None
+) -> tuple[list[_Points], str]:
+    """Puts garments in order: their positions, and the report as JSON."""
 
 def refine(
     garments: Sequence[tuple[_Mesh, NDArray[int32]]],

@@ -27,8 +27,30 @@ pub struct EnvelopeReport {
     pub passes: usize,
     /// Red tetrahedra split by the first pass.
     pub refined: usize,
-    /// Nodes enveloped by later passes.
+    /// Nodes enveloped or dropped by later passes.
     pub enveloped: usize,
+}
+
+/// The chosen elements, and where each comes from in the lattice.
+#[derive(Clone, Debug)]
+pub struct Candidate {
+    /// The elements, at their places in the lattice.
+    pub mesh: TetMesh,
+    /// The lattice node of each node, ascending.
+    pub keys: Vec<NodeKey>,
+    /// For each element the place of its red tetrahedron among the leaves of its level.
+    pub leaves: Vec<u32>,
+    /// What choosing took.
+    pub report: EnvelopeReport,
+}
+
+/// Nodes that are chosen against the rule, each list ascending.
+#[derive(Clone, Debug, Default)]
+pub struct Exceptions {
+    /// Never enveloped.
+    pub dropped: Vec<NodeKey>,
+    /// Enveloped, unless dropped.
+    pub kept: Vec<NodeKey>,
 }
 
 /// All elements of the refined lattice, with nodes numbered.
@@ -39,36 +61,41 @@ struct Background {
     values: Vec<f64>,
 }
 
-/// The candidate mesh of a refined lattice. `finest` is the level that was refined to.
-pub fn candidate(refined: &mut Refined, field: &dyn Field, finest: u8) -> Result<(TetMesh, EnvelopeReport), TetError> {
+/// The candidate of a refined lattice. Repairs split elements of levels up to `finest`.
+pub fn candidate(
+    refined: &mut Refined,
+    field: &dyn Field,
+    finest: u8,
+    exceptions: &Exceptions,
+) -> Result<Candidate, TetError> {
     let mut report = EnvelopeReport { passes: 1, ..EnvelopeReport::default() };
     let mut background = Background::of(refined, field);
-    let mut enveloped = background.enveloped();
+    let mut enveloped = background.enveloped(exceptions);
     let (mut chosen, mut faults) = background.choose(&enveloped);
     if !faults.hold() {
         report.refined = refine_faults(refined, &background, &chosen, &faults, finest);
         if report.refined > 0 {
             refined.close(field);
             background = Background::of(refined, field);
-            enveloped = background.enveloped();
+            enveloped = background.enveloped(exceptions);
             (chosen, faults) = background.choose(&enveloped);
         }
         report.passes += 1;
     }
-    let mut complete = None;
+    let mut repair = None;
     while !faults.hold() {
         if report.passes >= MOST_PASSES {
             return Err(TetError::Unresolved { faults: faults.pinched_nodes.len() + faults.chords.len() });
         }
-        let complete = complete.get_or_insert_with(|| background.complete_nodes());
-        report.enveloped += envelope_faults(&background, &faults, complete, &mut enveloped)?;
+        let repair = repair.get_or_insert_with(|| background.repair(exceptions));
+        report.enveloped += repair.mend(&faults, &chosen, &mut enveloped)?;
         (chosen, faults) = background.choose(&enveloped);
         report.passes += 1;
     }
     if chosen.is_empty() {
         return Err(TetError::NothingInside);
     }
-    Ok((background.mesh(refined, &chosen), report))
+    Ok(background.candidate(refined, &chosen, report))
 }
 
 impl Background {
@@ -84,7 +111,7 @@ impl Background {
         Self { elements, tets, keys, values }
     }
 
-    fn enveloped(&self) -> Vec<bool> {
+    fn enveloped(&self, exceptions: &Exceptions) -> Vec<bool> {
         let mut enveloped: Vec<bool> = self.values.iter().map(|&value| value < 0.0).collect();
         for tet in &self.tets {
             for [i, j] in EDGES {
@@ -96,7 +123,25 @@ impl Background {
                 }
             }
         }
+        let number = |key: &NodeKey| self.keys.binary_search(key).ok();
+        if !exceptions.kept.is_empty() {
+            let complete = self.complete_nodes();
+            for node in exceptions.kept.iter().filter_map(number) {
+                enveloped[node] |= complete[node];
+            }
+        }
+        for node in exceptions.dropped.iter().filter_map(number) {
+            enveloped[node] = false;
+        }
         enveloped
+    }
+
+    fn repair(&self, exceptions: &Exceptions) -> Repair<'_> {
+        let mut dropped = vec![false; self.keys.len()];
+        for node in exceptions.dropped.iter().filter_map(|key| self.keys.binary_search(key).ok()) {
+            dropped[node] = true;
+        }
+        Repair { background: self, complete: self.complete_nodes(), dropped }
     }
 
     /// The elements at enveloped nodes, and what is wrong with them.
@@ -118,26 +163,28 @@ impl Background {
     }
 
     /// The chosen elements with their own numbering of nodes, which keeps the order.
-    fn mesh(&self, refined: &Refined, chosen: &[u32]) -> TetMesh {
+    fn candidate(&self, refined: &Refined, chosen: &[u32], report: EnvelopeReport) -> Candidate {
         let mut number = vec![u32::MAX; self.keys.len()];
         for &tet in chosen {
             for node in self.tets[tet as usize] {
                 number[node as usize] = 0;
             }
         }
-        let mut positions = Vec::new();
+        let (mut positions, mut keys) = (Vec::new(), Vec::new());
         for (node, number) in number.iter_mut().enumerate().filter(|(_, number)| **number == 0) {
             *number = positions.len() as u32;
             positions.push(refined.lattice.position(self.keys[node]));
+            keys.push(self.keys[node]);
         }
         let tets = chosen.iter().map(|&tet| self.tets[tet as usize].map(|node| number[node as usize])).collect();
         let levels = chosen.iter().map(|&tet| self.elements[tet as usize].level).collect();
-        TetMesh { positions, tets, levels }
+        let leaves = chosen.iter().map(|&tet| self.elements[tet as usize].leaf).collect();
+        Candidate { mesh: TetMesh { positions, tets, levels }, keys, leaves, report }
     }
 }
 
 /// Splits what meets at faults: red leaves at pinched nodes, chords that are edges of red leaves, and leaves whose
-/// green children have other chords. At most one level beyond the finest. The number of leaves touched.
+/// green children have other chords. The number of leaves touched.
 fn refine_faults(
     refined: &mut Refined,
     background: &Background,
@@ -174,32 +221,64 @@ fn refine_faults(
     touched
 }
 
-/// Envelopes pinched nodes and, of each chord, the end that lies deeper; how many.
-fn envelope_faults(
-    background: &Background,
-    faults: &Conditions,
-    complete: &[bool],
-    enveloped: &mut [bool],
-) -> Result<usize, TetError> {
-    let deeper = |&[a, b]: &[u32; 2]| {
-        let keep = background.values[a as usize] <= background.values[b as usize];
-        if keep { a } else { b }
-    };
-    let mut added = 0;
-    for node in faults.pinched_nodes.iter().copied().chain(faults.chords.iter().map(deeper)) {
-        if !complete[node as usize] {
-            return Err(TetError::Unresolved { faults: faults.pinched_nodes.len() + faults.chords.len() });
-        }
-        added += usize::from(!enveloped[node as usize]);
-        enveloped[node as usize] = true;
-    }
-    if added == 0 {
-        return Err(TetError::Unresolved { faults: faults.trapped_tets.len() });
-    }
-    Ok(added)
+/// What repairs change: which nodes are enveloped, and which may not be.
+struct Repair<'a> {
+    background: &'a Background,
+    /// Nodes with all their elements.
+    complete: Vec<bool>,
+    dropped: Vec<bool>,
 }
 
-/// The rings of nodes around the boundary: the boundary itself, its neighbours, and so on inward.
+impl Repair<'_> {
+    /// Envelopes pinched nodes and, of each chord, the end that lies deeper; where that is a dropped node the enveloped
+    /// nodes that make the fault are dropped too. How many nodes changed: a dropped node never comes back, so this ends.
+    fn mend(&mut self, faults: &Conditions, chosen: &[u32], enveloped: &mut [bool]) -> Result<usize, TetError> {
+        let unresolved = || TetError::Unresolved { faults: faults.pinched_nodes.len() + faults.chords.len() };
+        let values = &self.background.values;
+        let (mut added, mut blocked) = (Vec::new(), Vec::new());
+        for &node in &faults.pinched_nodes {
+            if self.dropped[node as usize] { blocked.push([node, node]) } else { added.push(node) }
+        }
+        for &[a, b] in &faults.chords {
+            let [deep, shallow] = if values[a as usize] <= values[b as usize] { [a, b] } else { [b, a] };
+            match [deep, shallow].into_iter().find(|&node| !self.dropped[node as usize]) {
+                Some(node) => added.push(node),
+                None => blocked.push([a, b]),
+            }
+        }
+        if added.iter().any(|&node| !self.complete[node as usize]) {
+            return Err(unresolved());
+        }
+        let mut changed = 0;
+        for node in added {
+            changed += usize::from(!enveloped[node as usize]);
+            enveloped[node as usize] = true;
+        }
+        changed += self.drop_around(&blocked, chosen, enveloped);
+        if changed == 0 { Err(unresolved()) } else { Ok(changed) }
+    }
+
+    /// Drops the enveloped nodes of all elements that hold both nodes of a pair.
+    fn drop_around(&mut self, pairs: &[[u32; 2]], chosen: &[u32], enveloped: &mut [bool]) -> usize {
+        if pairs.is_empty() {
+            return 0;
+        }
+        let background = self.background;
+        let holds = |tet: &[u32; 4]| pairs.iter().any(|pair| pair.iter().all(|node| tet.contains(node)));
+        let mut changed = 0;
+        for tet in chosen.iter().map(|&tet| background.tets[tet as usize]).filter(holds) {
+            for node in tet.map(|node| node as usize) {
+                changed += usize::from(enveloped[node]);
+                self.dropped[node] |= enveloped[node];
+                enveloped[node] = false;
+            }
+        }
+        changed
+    }
+}
+
+/// The rings of nodes around the boundary: the boundary itself, its neighbours, and so on inward; in the last ring the
+/// nodes that no path joins to it.
 pub fn rings(node_count: usize, tets: &[[u32; 4]], boundary: &[[u32; 3]]) -> Vec<Vec<u32>> {
     let by_node = ByNode::of(node_count, tets);
     let mut seen = vec![false; node_count];
@@ -216,6 +295,11 @@ pub fn rings(node_count: usize, tets: &[[u32; 4]], boundary: &[[u32; 3]]) -> Vec
         next.sort_unstable();
         next.dedup();
         all.push(std::mem::replace(&mut ring, next));
+    }
+    let rest: Vec<u32> = (0..node_count as u32).filter(|&node| !seen[node as usize]).collect();
+    if !rest.is_empty() {
+        all.resize(all.len().max(1), Vec::new());
+        all.push(rest);
     }
     all
 }

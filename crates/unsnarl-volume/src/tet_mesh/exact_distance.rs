@@ -11,6 +11,7 @@
 use crate::field::Field;
 use crate::level_set::{Extraction, LevelSet, MeshError, MeshSettings, winding_number};
 use rayon::prelude::*;
+use rustc_hash::FxHashMap;
 use unsnarl_geometry::bvh::Bvh;
 use unsnarl_geometry::distance::point_triangle;
 use unsnarl_geometry::intersection::{find_intersecting_pairs, triangle_tree};
@@ -68,12 +69,26 @@ impl SignedMesh {
     }
 
     /// The distance of any mesh: exact where [`SignedMesh::new`] takes it, else that of a level set with this spacing.
+    ///
+    /// Triangles that share places but no vertices, as in triangle soups, count as joined.
     pub fn of_any(mesh: &TriMesh, spacing: f64) -> Result<Option<(Self, Source)>, MeshError> {
         if let Some(exact) = Self::new(mesh) {
             return Ok(Some((exact, Source::Mesh)));
         }
-        let level_set = LevelSet::from_mesh(mesh, &MeshSettings::with_spacing(spacing))?;
-        Ok(Self::of_level_set(&level_set).map(|signed| (signed, Source::Repaired)))
+        if mesh.bounds().extent().max_element() <= 0.0 {
+            return Ok(None);
+        }
+        let joined = joined(mesh);
+        if let Some(exact) = joined.as_ref().and_then(Self::new) {
+            return Ok(Some((exact, Source::Mesh)));
+        }
+        for mesh in joined.iter().chain([mesh]) {
+            let level_set = LevelSet::from_mesh(mesh, &MeshSettings::with_spacing(spacing))?;
+            if let Some(signed) = Self::of_level_set(&level_set) {
+                return Ok(Some((signed, Source::Repaired)));
+            }
+        }
+        Ok(None)
     }
 
     /// The box around the surface.
@@ -171,6 +186,24 @@ impl Field for SignedMesh {
     }
 }
 
+/// The mesh with one vertex at each place, without the triangles that are flat then; none if nothing would change.
+fn joined(mesh: &TriMesh) -> Option<TriMesh> {
+    let key = |vertex: u32| {
+        mesh.positions.get(vertex as usize).map(|position| position.to_array().map(|x| (x + 0.0).to_bits()))
+    };
+    let mut first = FxHashMap::default();
+    let own: Vec<u32> =
+        (0..mesh.positions.len() as u32).map(|vertex| *first.entry(key(vertex)).or_insert(vertex)).collect();
+    let is_same = own.iter().enumerate().all(|(vertex, &own)| vertex == own as usize);
+    if is_same {
+        return None;
+    }
+    let join = |triangle: &[u32; 3]| triangle.map(|vertex| own.get(vertex as usize).copied().unwrap_or(vertex));
+    let is_flat = |[a, b, c]: &[u32; 3]| a == b || b == c || c == a;
+    let triangles = mesh.triangles.iter().map(join).filter(|triangle| !is_flat(triangle)).collect();
+    Some(TriMesh { positions: mesh.positions.clone(), triangles })
+}
+
 /// 1 or -1 where all components, each turned that way, are nested alternately: bodies outward, hollows inward.
 fn nested_turn(mesh: &TriMesh, topology: &Topology) -> Option<f64> {
     let count = topology.component_count();
@@ -249,6 +282,25 @@ mod tests {
         let mut doubled = cube(-1.0, 1.0);
         doubled.append(&cube(-0.5, 0.5));
         assert!(SignedMesh::new(&doubled).is_none());
+    }
+
+    #[test]
+    fn a_soup_of_triangles_is_the_body_it_makes_and_a_point_is_none() {
+        let cube = cube(-1.0, 1.0);
+        let corners: Vec<DVec3> =
+            cube.triangles.iter().flatten().map(|&vertex| cube.positions[vertex as usize]).collect();
+        let triangles = (0..cube.triangles.len() as u32).map(|at| [3 * at, 3 * at + 1, 3 * at + 2]).collect();
+        let soup = TriMesh { positions: corners, triangles };
+        assert!(SignedMesh::new(&soup).is_none());
+        let (exact, source) = SignedMesh::of_any(&soup, 0.2).expect("a body").expect("with a surface");
+        assert_eq!(source, Source::Mesh);
+        assert!((exact.volume() - 8.0).abs() < 1e-12 && (exact.value(DVec3::ZERO) + 1.0).abs() < 1e-12);
+        let mut open = soup.clone();
+        open.triangles.pop();
+        let (repaired, source) = SignedMesh::of_any(&open, 0.1).expect("a body").expect("with a surface");
+        assert!(source == Source::Repaired && (repaired.volume() - 8.0).abs() < 0.4, "{}", repaired.volume());
+        let point = TriMesh { positions: vec![DVec3::ONE; 3], triangles: vec![[0, 1, 2]] };
+        assert!(SignedMesh::of_any(&point, 0.0).expect("no error").is_none());
     }
 
     #[test]

@@ -16,8 +16,10 @@ pub type NodeKey = u64;
 const BITS: u32 = 21;
 /// The largest coordinate.
 const LARGEST: u64 = (1 << BITS) - 1;
-/// Levels beyond those asked for: one that repairs may use, and the midpoints of its edges.
-const SPARE_LEVELS: u32 = 2;
+/// Levels beyond those asked for that repairs may use.
+pub const REPAIR_LEVELS: u8 = 2;
+/// Those, and the midpoints of their edges.
+const SPARE_LEVELS: u32 = REPAIR_LEVELS as u32 + 1;
 
 /// Packs coordinates.
 pub fn pack([x, y, z]: [u64; 3]) -> NodeKey {

@@ -1,15 +1,17 @@
 //! From a body to a mesh: the stages in order, and the search for an edge that gives a wanted number of elements.
 
 use super::TetMesh;
+use super::again::{Lagging, carry_over, except, refine_at};
 use super::boundary::{Conditions, inverted_tets, surface_numbers};
-use super::compress::{self, CompressReport, Method, Sweep, Workpiece};
-use super::criteria::{Criterion, Sizing, Wish, refine};
-use super::envelope::{EnvelopeReport, candidate};
-use super::lattice::{Lattice, LatticeError};
+use super::compress::{self, CompressReport, Crossings, Method, Part, Sweep, Workpiece};
+use super::criteria::{Criterion, Refined, Sizing, Wish, refine};
+use super::envelope::{Candidate, EnvelopeReport, Exceptions, candidate};
+use super::fit::Fit;
+use super::lattice::{Lattice, LatticeError, REPAIR_LEVELS};
 use crate::field::Field;
 use std::ops::ControlFlow;
 use thiserror::Error;
-use unsnarl_geometry::Aabb;
+use unsnarl_geometry::{Aabb, DVec3};
 
 /// What is filled: a distance and the box around its surface.
 #[derive(Clone, Copy)]
@@ -63,6 +65,8 @@ pub enum Stage<'a> {
     Chosen(usize),
     /// A sweep of compression ended.
     Swept(&'a Sweep),
+    /// So many boundary nodes lagged or crossed; elements were refined there and chosen anew, so many in all.
+    Again(usize, usize),
 }
 
 /// Why a body has no mesh.
@@ -105,7 +109,7 @@ pub struct TetReport {
     pub edge: f64,
     /// Lattices that were tried.
     pub tries: usize,
-    /// How the elements were chosen.
+    /// How the elements were chosen at first.
     pub envelope: EnvelopeReport,
     /// How they were compressed.
     pub compress: CompressReport,
@@ -115,9 +119,23 @@ pub struct TetReport {
     pub euler: i64,
     /// The closed surfaces of the boundary.
     pub surfaces: usize,
+    /// Boundary nodes farther from the surface than a hundredth of their mean edge.
+    pub lagging: usize,
+    /// Times that places with lagging or crossing nodes were refined and compressed again.
+    pub rounds_again: usize,
+    /// Red tetrahedra split for that.
+    pub refined_again: usize,
     /// Pairs of boundary triangles that meet although they are no neighbours: a gap is thinner than an element.
     pub crossings: usize,
 }
+
+/// How often places with lagging or crossing nodes are refined and compressed again.
+const ROUNDS_AGAIN: usize = 5;
+/// ... and in how many of these elements are chosen by the rule alone.
+const ROUNDS_BY_RULE: usize = 1;
+
+/// Elements may become so many times as many by that.
+const MOST_GROWTH: f64 = 1.5;
 
 /// Fills a body.
 pub fn make(
@@ -126,26 +144,134 @@ pub fn make(
     observer: &mut dyn FnMut(Stage<'_>) -> ControlFlow<()>,
 ) -> Result<(TetMesh, TetReport), TetError> {
     let mut report = TetReport::default();
-    let (edge, (mut mesh, envelope)) = match settings.size {
+    let (edge, (mut refined, chosen)) = match settings.size {
         Size::Edge(edge) => (edge, candidate_at(body, settings, edge, &mut report, observer)?),
         Size::Count(count) => search_edge(body, settings, count.max(1), &mut report, observer)?,
     };
-    (report.edge, report.envelope) = (edge, envelope);
-    let boundary = mesh.boundary();
-    let conditions = Conditions::of(mesh.positions.len(), &mesh.tets, &boundary);
-    report.trapped_triangles = conditions.trapped_triangles;
-    (report.euler, report.surfaces) = surface_numbers(mesh.positions.len(), &boundary);
-    let mut piece = Workpiece::new(body.field, &mesh, &boundary);
-    let mut hear = |sweep: &Sweep| observer(Stage::Swept(sweep));
-    report.compress = match settings.method {
-        Method::Optimise => compress::optimise(&mut piece, &mut hear),
-        Method::Springs => compress::springs::compress(&mut piece, &mut hear),
-        Method::Elements => compress::finite_elements::compress(&mut piece, &mut hear),
-    };
-    report.crossings = compress::retreat(&mut piece);
-    mesh.positions = piece.positions;
-    let inverted = inverted_tets(&mesh);
-    if inverted.is_empty() { Ok((mesh, report)) } else { Err(TetError::Inverted(inverted.len())) }
+    (report.edge, report.envelope) = (edge, chosen.report);
+    let most = settings.most_elements.min((MOST_GROWTH * chosen.mesh.tets.len() as f64) as usize);
+    let mut hear = Hearing { observer, stopped: false };
+    let mut last = Pressed::of(body, chosen, settings.method, &mut report, &mut hear);
+    let mut best = last.clone();
+    let mut exceptions = Exceptions::default();
+    for round in 0..ROUNDS_AGAIN {
+        if last.faults() == (0, 0) || hear.stopped {
+            break;
+        }
+        let nodes = last.trouble();
+        if round >= ROUNDS_BY_RULE {
+            except(&mut exceptions, body.field, &last.chosen, &last.found());
+        }
+        let finest = settings.levels + REPAIR_LEVELS - 1;
+        report.refined_again += refine_at(&mut refined, body.field, &last.chosen, &nodes, finest);
+        let Ok(chosen) = candidate(&mut refined, body.field, finest, &exceptions) else { break };
+        if chosen.mesh.tets.len() > most {
+            break;
+        }
+        report.rounds_again = round + 1;
+        if hear.hear(Stage::Again(nodes.len(), chosen.mesh.tets.len())).is_break() {
+            break;
+        }
+        last = last.again(body, chosen, &mut report, &mut hear);
+        if last.faults() < best.faults() {
+            best = last.clone();
+        }
+    }
+    best.finish(report)
+}
+
+/// An observer, and whether it ended the work.
+struct Hearing<'a> {
+    observer: &'a mut dyn FnMut(Stage<'_>) -> ControlFlow<()>,
+    stopped: bool,
+}
+
+impl Hearing<'_> {
+    fn hear(&mut self, stage: Stage<'_>) -> ControlFlow<()> {
+        let flow = (self.observer)(stage);
+        self.stopped |= flow.is_break();
+        flow
+    }
+}
+
+/// A candidate whose boundary was moved to the surface.
+#[derive(Clone)]
+struct Pressed {
+    chosen: Candidate,
+    boundary: Vec<[u32; 3]>,
+    places: Vec<DVec3>,
+    lagging: Vec<u32>,
+    crossings: Crossings,
+}
+
+impl Pressed {
+    /// Compresses a candidate from its places in the lattice.
+    fn of(
+        body: Body<'_>,
+        chosen: Candidate,
+        method: Method,
+        report: &mut TetReport,
+        hearing: &mut Hearing<'_>,
+    ) -> Self {
+        let boundary = chosen.mesh.boundary();
+        let mut piece = Workpiece::new(body.field, &chosen.mesh, &boundary);
+        let mut hear = |sweep: &Sweep| hearing.hear(Stage::Swept(sweep));
+        report.compress = match method {
+            Method::Optimise => compress::optimise(&mut piece, &mut hear),
+            Method::Springs => compress::springs::compress(&mut piece, &mut hear),
+            Method::Elements => compress::finite_elements::compress(&mut piece, &mut hear),
+        };
+        let places = piece.positions;
+        Self::ended(body, chosen, boundary, places)
+    }
+
+    /// Takes the places over to another choice of elements and compresses what is new there.
+    fn again(&self, body: Body<'_>, chosen: Candidate, report: &mut TetReport, hearing: &mut Hearing<'_>) -> Self {
+        let boundary = chosen.mesh.boundary();
+        let carried = carry_over(&self.chosen, &self.places, &chosen);
+        let mut places = carried.positions;
+        let part = Part::of(&places, &chosen.mesh.tets, &boundary, &carried.is_at_work);
+        let mut piece = part.piece(body.field);
+        let done = compress::optimise(&mut piece, &mut |sweep: &Sweep| hearing.hear(Stage::Swept(sweep)));
+        part.put_back(&piece.positions, &mut places);
+        report.compress.sweeps.extend(done.sweeps);
+        report.compress.guarded_moves += done.guarded_moves;
+        Self::ended(body, chosen, boundary, places)
+    }
+
+    fn ended(body: Body<'_>, chosen: Candidate, boundary: Vec<[u32; 3]>, mut places: Vec<DVec3>) -> Self {
+        let crossings = compress::retreat(body.field, &mut places, &chosen.mesh.tets, &boundary);
+        let lagging = Fit::of(body.field, &places, &boundary).lagging;
+        Self { chosen, boundary, places, lagging, crossings }
+    }
+
+    /// Nodes that lag or were drawn apart from what they crossed, ascending.
+    fn trouble(&self) -> Vec<u32> {
+        let mut nodes = [self.lagging.as_slice(), self.crossings.nodes.as_slice()].concat();
+        nodes.sort_unstable();
+        nodes.dedup();
+        nodes
+    }
+
+    fn found(&self) -> Lagging<'_> {
+        Lagging { places: &self.places, boundary: &self.boundary, nodes: &self.lagging }
+    }
+
+    /// What is better the smaller it is.
+    fn faults(&self) -> (usize, usize) {
+        (self.crossings.pairs, self.lagging.len())
+    }
+
+    fn finish(self, mut report: TetReport) -> Result<(TetMesh, TetReport), TetError> {
+        let mesh = TetMesh { positions: self.places, ..self.chosen.mesh };
+        let boundary = self.boundary;
+        let conditions = Conditions::of(mesh.positions.len(), &mesh.tets, &boundary);
+        report.trapped_triangles = conditions.trapped_triangles;
+        (report.euler, report.surfaces) = surface_numbers(mesh.positions.len(), &boundary);
+        (report.lagging, report.crossings) = (self.lagging.len(), self.crossings.pairs);
+        let inverted = inverted_tets(&mesh);
+        if inverted.is_empty() { Ok((mesh, report)) } else { Err(TetError::Inverted(inverted.len())) }
+    }
 }
 
 fn candidate_at(
@@ -154,16 +280,16 @@ fn candidate_at(
     edge: f64,
     report: &mut TetReport,
     observer: &mut dyn FnMut(Stage<'_>) -> ControlFlow<()>,
-) -> Result<(TetMesh, EnvelopeReport), TetError> {
+) -> Result<(Refined, Candidate), TetError> {
     let lattice = Lattice::covering(&body.bounds, edge, settings.levels)?;
     let most = settings.most_elements;
     let too_many = |estimate| TetError::TooMany { estimate, most };
     let wish = Wish { criterion: settings.criterion, sizing: settings.sizing, levels: settings.levels };
     let mut refined = refine(lattice, body.field, &wish, LEAVES_PER_ELEMENT * most).map_err(too_many)?;
-    let found = candidate(&mut refined, body.field, settings.levels)?;
+    let found = candidate(&mut refined, body.field, settings.levels, &Exceptions::default())?;
     report.tries += 1;
-    match observer(Stage::Chosen(found.0.tets.len())) {
-        ControlFlow::Continue(()) => Ok(found),
+    match observer(Stage::Chosen(found.mesh.tets.len())) {
+        ControlFlow::Continue(()) => Ok((refined, found)),
         ControlFlow::Break(()) => Err(TetError::Stopped),
     }
 }
@@ -181,7 +307,7 @@ const USUAL_SLOPE: f64 = -2.17;
 /// The first lattice has the wanted number of elements over this.
 const FIRST_SHARE: f64 = 6.0;
 
-type Found = (f64, (TetMesh, EnvelopeReport));
+type Found = (f64, (Refined, Candidate));
 
 /// Looks for the edge that gives a number of elements: a small lattice first, which is cheap, then by a power law.
 fn search_edge(
@@ -209,7 +335,7 @@ fn search_edge(
             }
             made => made?,
         };
-        let found = made.0.tets.len() as f64;
+        let found = made.1.mesh.tets.len() as f64;
         let miss = (found / wanted).ln().abs();
         samples.push((edge.ln(), found.ln()));
         if best.as_ref().is_none_or(|(least, _)| miss < *least) {

@@ -7,11 +7,13 @@
 //! whatever the body; the same bits on any number of threads.
 //! Does not: keep sharp edges or gaps thinner than an element.
 
+mod again;
 pub mod boundary;
 pub mod compress;
 pub mod criteria;
 pub mod envelope;
 pub mod exact_distance;
+pub mod fit;
 pub mod lattice;
 mod make;
 pub mod measure;

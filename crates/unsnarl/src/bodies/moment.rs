@@ -22,8 +22,8 @@ impl Moment<'static> {
 }
 
 impl Moment<'_> {
-    /// Origin and turn of a body whose surface keeps its shape in its own frame; `None` for one that is skinned. A simulated body without a
-    /// pose lies at the origin.
+    /// Origin and turn of a body whose surface keeps its shape in its own frame; `None` for one that is skinned. A
+    /// simulated body without a pose lies at the origin.
     pub fn frame_of(&self, body: &Body) -> Option<(DVec3, DQuat)> {
         match &body.form {
             Form::Solid { motion, .. } => Some(motion.at(self.time)),

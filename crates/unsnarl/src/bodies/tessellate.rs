@@ -1,7 +1,7 @@
 //! Surfaces of solids as triangles.
 //!
-//! Guarantees: closed, apart from a half space, with normals outward; every vertex lies on the solid, so curved surfaces
-//! lie inside it by the sag of their edges.
+//! Guarantees: closed, apart from a half space, with normals outward; every vertex lies on the solid, so curved
+//! surfaces lie inside it by the sag of their edges.
 //! Departs: a half space becomes a square of [`HALF_SPACE`] to each side; beyond it only vertices are stopped.
 
 use super::shape::Shape;
@@ -98,7 +98,8 @@ pub(crate) fn revolve(profile: &[(f64, f64)], count: usize) -> TriMesh {
     mesh
 }
 
-/// Turns a closed profile about the y axis into a tube; counter-clockwise, seen with the axis at the left, faces outward.
+/// Turns a closed profile about the y axis into a tube; counter-clockwise, seen with the axis at the left, faces
+/// outward.
 pub(crate) fn revolve_closed(profile: &[(f64, f64)], count: usize) -> TriMesh {
     let rows = profile.len();
     let angle = |at: usize| TAU * at as f64 / count as f64;

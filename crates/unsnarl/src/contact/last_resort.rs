@@ -1,13 +1,13 @@
-//! The last resort: vertices that still collide are slowed down and then stopped, with more and more of their surroundings:
-//! at once, or only when that alone has not helped for a while.
+//! The last resort: vertices that still collide are slowed down and then stopped, with more and more of their
+//! surroundings: at once, or only when that alone has not helped for a while.
 //!
-//! Slow means slow against what is prescribed there: cloth near a moving body is carried along by the place of it that is nearest, as
-//! it would stick to it (one velocity for a whole neighbourhood would drive a garment into the limb that it is worn on),
-//! and cloth among cloth stands still. Cloth that does not move cannot cross itself, so this ends with a clear motion of all
-//! free vertices among themselves wherever the surroundings move alike.
+//! Slow means slow against what is prescribed there: cloth near a moving body is carried along by the place of it that
+//! is nearest, as it would stick to it (one velocity for a whole neighbourhood would drive a garment into the limb that
+//! it is worn on), and cloth among cloth stands still. Cloth that does not move cannot cross itself, so this ends with
+//! a clear motion of all free vertices among themselves wherever the surroundings move alike.
 //!
-//! Guarantees: it ends; collisions that are left have only stopped and prescribed vertices, and are counted. Where prescribed
-//! vertices squeeze cloth, only cloth around that place is stopped.
+//! Guarantees: it ends; collisions that are left have only stopped and prescribed vertices, and are counted. Where
+//! prescribed vertices squeeze cloth, only cloth around that place is stopped.
 //! Does not: keep momentum, but where a body is near, what was taken from cloth is told as the body's.
 
 use super::detect::{Collision, Moved, collisions};

@@ -1,10 +1,10 @@
 //! What prescribed vertices take from cloth: the other side of every impulse of a step of contact.
 //!
-//! Weights of a contact sum to zero, so what it gives to free vertices it takes from prescribed ones, at their points. A zone with
-//! prescribed vertices, and the last resort, take the change of momentum and of its moment that they made.
+//! Weights of a contact sum to zero, so what it gives to free vertices it takes from prescribed ones, at their points.
+//! A zone with prescribed vertices, and the last resort, take the change of momentum and of its moment that they made.
 //!
-//! Guarantees: all impulses on free vertices and those noted here sum to zero, linear and angular (about the points of the
-//! start of the step), but for what the last resort stops far from any prescribed surface.
+//! Guarantees: all impulses on free vertices and those noted here sum to zero, linear and angular (about the points of
+//! the start of the step), but for what the last resort stops far from any prescribed surface.
 
 use super::ContactInput;
 use super::response::{Contact, Given};
@@ -57,8 +57,8 @@ impl Taken {
         }
     }
 
-    /// Notes that vertices changed from one velocity to another on account of some prescribed ones, which share what was lost by weights
-    /// that sum to 1.
+    /// Notes that vertices changed from one velocity to another on account of some prescribed ones, which share what
+    /// was lost by weights that sum to 1.
     pub(super) fn note_change(
         &mut self,
         input: &ContactInput,

@@ -176,8 +176,8 @@ fn prescribed_motion_that_leaves_no_way_is_reported_and_ends() {
     assert!(resolved.report.unresolved > 0);
 }
 
-/// Two prescribed patches close through one corner of a sheet while everything moves along: only cloth around that corner is
-/// slowed down, and it is carried along.
+/// Two prescribed patches close through one corner of a sheet while everything moves along: only cloth around that
+/// corner is slowed down, and it is carried along.
 #[test]
 fn a_squeeze_stops_cloth_around_it_only() {
     let jaw = |z: f64| move |x: f64, y: f64| DVec3::new(0.2 * x - 0.05, 0.2 * y - 0.05, z);

@@ -26,7 +26,7 @@ pub use settings::{Certify, DressSettings, Tangential, Weights};
 use crate::analysis::{self, Verdict, Workspace};
 use crate::fix::{self, Continue, FixSettings, Outcome, Patient, Pose, Progress, Stop};
 use crate::scene::workpiece::Workpiece;
-use crate::untangle::sliding::take_back;
+use crate::untangle::rearrange::sliding::take_back;
 use active::Scope;
 use layers::Stack;
 use project::{Projected, project};
@@ -164,7 +164,8 @@ fn relax(
 fn untangle(workpiece: &Workpiece, stack: &Stack, positions: &[DVec3], stop: &Stop) -> Outcome {
     let mut patient: Patient = workpiece.patient();
     patient.state.positions.copy_from_slice(positions);
-    let settings = FixSettings { layers: stack.ranks(), pose: Pose::Kept, ..workpiece.settings() };
+    let mut settings = FixSettings { pose: Pose::Kept, ..workpiece.settings() };
+    settings.vertices.layers = stack.ranks();
     let late = stop.clone();
     fix::untangle_unless(patient, &settings, stop.clone(), &mut |_: &Progress| {
         if late() { Continue::No } else { Continue::Yes }

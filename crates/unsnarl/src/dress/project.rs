@@ -2,7 +2,7 @@
 //!
 //! All fields are those of the garments as they came. In rounds: every vertex goes along the gradient to where the
 //! deformed field of its layer is zero, and cloth takes its shape again within strain bounds
-//! ([`crate::untangle::sliding`], or edge by edge as in Buffet 2021, 2.4.3).
+//! ([`crate::untangle::rearrange::sliding`], or edge by edge as in Buffet 2021, 2.4.3).
 //!
 //! Guarantees: the same bits on any number of threads; vertices that nothing asks to move stay.
 //! Does not: leave triangles in order that are coarser than the gap; [`super::settle`] does that.
@@ -12,8 +12,8 @@ use super::edges;
 use super::layers::Stack;
 use super::settings::{DressSettings, Tangential};
 use crate::model::Model;
-use crate::untangle::sliding::Sliding;
-use crate::untangle::strain_bounds::StrainBounds;
+use crate::untangle::rearrange::sliding::Sliding;
+use crate::untangle::rearrange::strain_bounds::StrainBounds;
 use rayon::prelude::*;
 use unsnarl_geometry::DVec3;
 use unsnarl_volume::SheetQuery;

@@ -2,8 +2,11 @@
 
 use super::active::{Scope, Seen, find_depths, see};
 use super::layers::Stack;
+use super::{DressSettings, Dressed, Outfit};
+use crate::analysis::Examination;
 use crate::analysis::report::CheckReport;
-use crate::fix::report::{Displacement, FixReport, PinchedPlace, Spread};
+use crate::fix::pinched_vertices;
+use crate::fix::report::{Displacement, FixReport, PinchedPlace, Spread, pinched_places};
 use crate::model::Model;
 use crate::rest_shape::principal_stretches;
 use rayon::prelude::*;
@@ -53,6 +56,53 @@ pub struct DressReport {
     pub order_suggested: Option<Vec<String>>,
     /// Time by stage; whoever has a clock sets it.
     pub seconds: BTreeMap<&'static str, f64>,
+}
+
+impl DressReport {
+    /// What came of dressing: the checks of the input and of the result, which is cloth followed by bodies. Seconds are left empty.
+    pub fn new(
+        outfit: &Outfit<'_>,
+        settings: &DressSettings,
+        dressed: &Dressed,
+        (before, after): (Examination, &Examination),
+        all: &[DVec3],
+    ) -> Self {
+        let workpiece = outfit.workpiece;
+        let (assembly, cloth_count) = (&workpiece.assembly, workpiece.cloth_count());
+        let (start, end) = (&workpiece.state.positions, &all[..cloth_count]);
+        let scope = Scope { reach: settings.reach, fade: settings.fade };
+        let pinched = pinched_vertices(assembly, cloth_count, all);
+        let (places, pairs_not_pinched) = pinched_places(assembly, all, &after.verdict, &pinched);
+        let at_fix = workpiece.with_bodies(&dressed.before_fix);
+        let met = before.verdict.pairs.len();
+        let left = Left {
+            pairs: dressed.left.pairs.len(),
+            share: if met == 0 { 0.0 } else { dressed.left.pairs.len() as f64 / met as f64 },
+            pairs_not_pinched: pinched_places(assembly, &at_fix, &dressed.left, &pinched).1,
+        };
+        let pooled = dressed.projected.pooled.clone();
+        Self {
+            schema: "unsnarl.dress/1",
+            clean: after.report.clean,
+            pairs_not_pinched,
+            layers: layer_reports(&dressed.stack, &workpiece.model, (start, end), &dressed.projected.tightness),
+            gaps: gaps(&dressed.stack, scope, end),
+            contact: Contact { largest: pooled.len(), vertices_by_pooled_layers: pooled },
+            untangled_alone: dressed.untangled_alone,
+            rounds: dressed.projected.rounds,
+            residual: dressed.projected.residual,
+            settle_rounds: dressed.settled.rounds,
+            left_before_fix: left,
+            fix: dressed.fixed.as_ref().map(|fixed| workpiece.report(before.clone(), after, fixed, all)),
+            pinched: places,
+            stretch: Spread::of_stretch(&workpiece.model, end),
+            stretch_before: Spread::of_stretch(&workpiece.model, start),
+            before: before.report,
+            after: after.report.clone(),
+            order_suggested: None,
+            seconds: BTreeMap::new(),
+        }
+    }
 }
 
 /// A layer in the report.

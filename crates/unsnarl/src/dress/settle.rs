@@ -3,7 +3,7 @@
 //! After the projection layers are in order but for triangles that are coarser than the gap. In rounds: every vertex,
 //! and every point of a triangle that something has stood through, is kept on its side of all layers that act there, as
 //! far from each as their thicknesses say; the way is shared by weights; cloth slides meanwhile, so that strain is
-//! spread ([`crate::untangle::sliding`]).
+//! spread ([`crate::untangle::rearrange::sliding`]).
 //!
 //! Guarantees: bodies stay; the same bits on any number of threads.
 //! Does not: promise that nothing crosses in the end; the exact check says that.
@@ -13,9 +13,9 @@ use super::layers::Stack;
 use super::project::{CARRYING, STRAIN};
 use crate::analysis::{Assembly, Workspace};
 use crate::model::Model;
-use crate::untangle::holes::{Hole, holes, mean_pushes};
-use crate::untangle::sliding::Sliding;
-use crate::untangle::strain_bounds::StrainBounds;
+use crate::untangle::rearrange::piercing::{Hole, holes, mean_pushes};
+use crate::untangle::rearrange::sliding::Sliding;
+use crate::untangle::rearrange::strain_bounds::StrainBounds;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use unsnarl_geometry::{DVec3, TriangleId, VertexId};

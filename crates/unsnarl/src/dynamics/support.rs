@@ -1,11 +1,12 @@
 //! Points of the cloth that something prescribed supports: what contact with bodies asks of dynamics.
 //!
-//! A support is a plane that a vertex, a point of an edge or a point of a triangle does not go below:
-//! `normal . sum(w_i x_i) >= offset`. It takes the load of the cloth around it where it really acts, between vertices too; vertices keep
+//! A support is a plane that a vertex, a point of an edge or a point of a triangle does not go below: `normal . sum(w_i
+//! x_i) >= offset`. It takes the load of the cloth around it where it really acts, between vertices too; vertices keep
 //! their freedom to turn around the point and to slide along the plane. (The sharp objects of Bridson 2003, 2.1)
 //!
-//! In the implicit model it is a spring along the normal, stiff unless it says otherwise, part of the matrix: all its vertices share a triangle, so the
-//! blocks are there. In the mass-spring model it takes part in every round of strain limiting.
+//! In the implicit model it is a spring along the normal, stiff unless it says otherwise, part of the matrix: all its
+//! vertices share a triangle, so the blocks are there. In the mass-spring model it takes part in every round of strain
+//! limiting.
 //!
 //! Does not: know when to let go; the step drops supports that would pull.
 
@@ -36,6 +37,11 @@ pub struct Support {
     pub stiffness: Option<f64>,
 }
 
+/// Rounds of proposals in which supports that would pull are dropped.
+pub const ROUNDS: usize = 3;
+/// A support whose point ends this far above its plane, metres, or farther, pulls.
+const PULLED: f64 = 1e-9;
+
 /// A support's spring is this many times as stiff as what it holds.
 const STIFFNESS: f64 = 10.0;
 
@@ -50,6 +56,11 @@ impl Support {
     /// How far the point lies below the plane.
     pub fn depth(&self, positions: &[DVec3]) -> f64 {
         self.offset - self.normal.dot(self.apply(positions))
+    }
+
+    /// Whether it is needed: its point is below the plane or at it. Else it would pull.
+    pub fn pushes(&self, positions: &[DVec3]) -> bool {
+        self.depth(positions) > -PULLED
     }
 
     /// Moves the point by moving its vertices, the nearest most.
@@ -88,8 +99,9 @@ impl Support {
     }
 }
 
-/// Adds supports to the system of an implicit step, `matrix change = right`, in which a change of velocity moves by `reach`. Returns the
-/// stiffness of each, kg: times its depth after the solve and over `reach` it is the impulse that it gives.
+/// Adds supports to the system of an implicit step, `matrix change = right`, in which a change of velocity moves by
+/// `reach`. Returns the stiffness of each, kg: times its depth after the solve and over `reach` it is the impulse that
+/// it gives.
 pub(super) fn add_supports(
     supports: &[Support],
     pattern: &Pattern,

@@ -4,20 +4,16 @@
 //! Guarantees: positions are adopted in one place, and only if they are better by [`super::score`]; so the result is
 //! never worse than the input, whatever was tried, whenever it was stopped. Clean input comes back as it is.
 
-use super::look::Look;
-use super::measure::{Measure, MeasureName, Reason, TABLE};
-use super::report::pinched_places;
-use super::score::{Score, Standard};
-use super::stepwise::{pinched::Pinched, sizes};
+use super::look::{Look, Looker};
+use super::measure::{LeftOut, Measure, MeasureName, Reason, TABLE};
+use super::solved::PlaceLog;
+use super::stepwise::sizes;
 use super::tools::{Account, Tools};
 use super::{Continue, FixSettings, Outcome, Patient, Progress, Stop};
 use crate::analysis::{self, Workspace};
 use crate::untangle::Method;
-use crate::untangle::overlap::ClosedComponents;
 use serde::Serialize;
 use std::cmp::Ordering;
-use unsnarl_geometry::intersection::IntersectingPair;
-use unsnarl_geometry::{DVec3, VertexId};
 
 /// One try of a measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -32,27 +28,39 @@ pub struct Attempt {
     pub pairs_after: Option<usize>,
     /// Whether what it gave was better, and kept.
     pub kept: bool,
+    /// Steps that it took.
+    pub steps: usize,
+}
+
+/// What is kept of the places of the input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Log {
+    /// A report on each.
+    Places,
+    /// Nothing: the patient is a place itself.
+    Nothing,
 }
 
 /// Untangles with the measures of the table.
 pub(super) fn untangle(
     mut patient: Patient,
     settings: &FixSettings,
-    stop: Stop,
+    (stop, log): (Stop, Log),
     observe: &mut dyn FnMut(&Progress) -> Continue,
 ) -> Outcome {
     sizes::fit_rest_shapes(&mut patient.model, &mut patient.state);
-    let watcher = Watcher::new(&patient);
-    let mut best = watcher.look(&patient, patient.state.positions.clone());
-    if best.verdict.is_clean() || settings.method == Method::Off {
-        return finish(&watcher, &patient, best, Account::default(), Vec::new());
+    let looker = Looker::new(&patient);
+    let mut best = looker.look(&patient, patient.state.positions.clone());
+    if best.verdict.is_clean() || settings.untangle.method == Method::Off {
+        return finish(&looker, &patient, best, Account::default());
     }
+    let mut places = (log == Log::Places).then(|| PlaceLog::new(&patient, &best.verdict));
     let mut tools = Tools {
         settings,
         stop,
         observe,
-        local_size: &watcher.local_size,
-        pinched: watcher.pinched.vertices(),
+        local_size: &looker.local_size,
+        pinched: looker.pinched.vertices(),
         account: Account::default(),
         is_stopped: false,
     };
@@ -61,16 +69,23 @@ pub(super) fn untangle(
         if tools.must_stop() && !ledger.is_empty() {
             break;
         }
-        let pairs_before = best.score.pairs;
+        let (pairs_before, steps_before) = (best.score.pairs, tools.account.steps);
         let candidate = measure.attempt(&patient, &best, &mut tools);
-        let found = candidate.map(|candidate| watcher.look(&patient, candidate.positions));
+        let found = candidate.map(|candidate| looker.look(&patient, candidate.positions));
         let pairs_after = found.as_ref().map(|found| found.score.pairs);
-        let better = found.filter(|found| watcher.standard.compare(&found.score, &best.score) == Ordering::Less);
+        let better = found.filter(|found| looker.standard.compare(&found.score, &best.score) == Ordering::Less);
         let kept = better.is_some();
         best = better.unwrap_or(best);
-        ledger.push(Attempt { measure: measure.name(), reason, pairs_before, pairs_after, kept });
+        let steps = tools.account.steps - steps_before;
+        let attempt = Attempt { measure: measure.name(), reason, pairs_before, pairs_after, kept, steps };
+        if let Some(places) = &mut places {
+            places.note(&attempt, patient.assembly.topology(), &best.verdict);
+        }
+        ledger.push(attempt);
     }
-    finish(&watcher, &patient, best, tools.account, ledger)
+    let is_stopped = tools.must_stop();
+    let places = places.map(|places| places.finish(&patient.model, &best.positions, is_stopped)).unwrap_or_default();
+    Outcome { attempts: ledger, places, ..finish(&looker, &patient, best, tools.account) }
 }
 
 /// The first measure that applies, is within its budget, and has not been tried on this very state.
@@ -79,66 +94,17 @@ fn next_measure(best: &Look, ledger: &[Attempt], settings: &FixSettings) -> Opti
     let since = ledger.iter().rposition(|attempt| attempt.kept).unwrap_or(0);
     TABLE.into_iter().find_map(|measure| {
         let name = measure.name();
-        let is_allowed = settings.method == Method::Auto || name == MeasureName::Steps;
+        let is_allowed = settings.untangle.method == Method::Auto || name == MeasureName::Steps;
         let count = tried.iter().filter(|&&tried| tried == name).count();
         // What a measure gave itself is not a new state to it.
         let is_new = !tried[since..].contains(&name);
-        let is_open = is_allowed && !settings.without.contains(&name) && count < measure.budget() && is_new;
+        let is_open =
+            is_allowed && !settings.without.contains(&LeftOut::Measure(name)) && count < measure.budget() && is_new;
         is_open.then(|| measure.applies(best, &tried)).flatten().map(|reason| (measure, reason))
     })
 }
 
-/// What looks have in common.
-struct Watcher {
-    input: Vec<DVec3>,
-    standard: Standard,
-    pinched: Pinched,
-    local_size: Vec<f64>,
-    closed: ClosedComponents,
-}
-
-impl Watcher {
-    fn new(patient: &Patient) -> Self {
-        let Patient { model, state, assembly, body_positions } = patient;
-        let input = state.positions.clone();
-        let all = patient.all_positions(&input);
-        let lengths = sizes::rest_lengths(assembly, model, state, body_positions);
-        Self {
-            standard: Standard::new(model, &input),
-            pinched: Pinched::find(assembly, input.len(), &all),
-            local_size: sizes::local_sizes(assembly.topology(), &lengths),
-            closed: ClosedComponents::new(assembly.topology(), input.len(), &all),
-            input,
-        }
-    }
-
-    fn look(&self, patient: &Patient, positions: Vec<DVec3>) -> Look {
-        let is_finite = positions.iter().all(|place| place.is_finite());
-        // What is not a number meets nothing, and would be certified.
-        let positions = if is_finite { positions } else { self.input.clone() };
-        let all = patient.all_positions(&positions);
-        let verdict = analysis::verdict(&patient.assembly, &all, &mut Workspace::default());
-        let pairs = pinched_places(&patient.assembly, &all, &verdict, self.pinched.vertices()).1;
-        let score = Score::of(&patient.model, &positions, &self.input, pairs);
-        let topology = patient.assembly.topology();
-        let corners =
-            |pair: &IntersectingPair| [pair.first, pair.second].map(|triangle| topology.triangle(triangle)[0]);
-        let is_own = |[a, b]: [VertexId; 2]| topology.component(a) == topology.component(b);
-        let is_closed = |corners: [VertexId; 2]| corners.iter().any(|&corner| self.closed.has(topology, corner));
-        Look {
-            self_pairs: verdict.pairs.iter().filter(|pair| is_own(corners(pair))).count(),
-            closed_crosses: verdict.pairs.iter().any(|pair| is_closed(corners(pair))),
-            is_input: positions == self.input,
-            has_shape: self.standard.has_shape(),
-            is_strained: score.strain > self.standard.bearable(),
-            positions,
-            verdict,
-            score,
-        }
-    }
-}
-
-fn finish(watcher: &Watcher, patient: &Patient, best: Look, account: Account, attempts: Vec<Attempt>) -> Outcome {
+fn finish(looker: &Looker, patient: &Patient, best: Look, account: Account) -> Outcome {
     let all = patient.all_positions(&best.positions);
     let tangle = analysis::analyze(&patient.assembly, &all, &mut Workspace::default());
     Outcome {
@@ -150,8 +116,9 @@ fn finish(watcher: &Watcher, patient: &Patient, best: Look, account: Account, at
         red_history: account.red_history,
         assumptions: account.assumptions,
         pulls: account.pulls,
-        pinched: watcher.pinched.vertices().to_vec(),
-        attempts,
+        pinched: looker.pinched.vertices().to_vec(),
+        attempts: Vec::new(),
+        places: Vec::new(),
     }
 }
 
@@ -159,9 +126,11 @@ fn finish(watcher: &Watcher, patient: &Patient, best: Look, account: Account, at
 mod tests {
     use super::*;
     use crate::analysis::Assembly;
+    use crate::fix::score::{Score, Standard};
     use crate::model::{Cloth, Model};
     use crate::samples::{self, Cut, Recipe};
     use std::sync::Arc;
+    use unsnarl_geometry::DVec3;
 
     fn patient(name: &str, recipe: &Recipe) -> Patient {
         let mesh = samples::find(name).unwrap().make(recipe).mesh;
@@ -171,8 +140,8 @@ mod tests {
     }
 
     fn score(patient: &Patient, positions: &[DVec3]) -> (Score, Standard) {
-        let watcher = Watcher::new(patient);
-        (watcher.look(patient, positions.to_vec()).score, watcher.standard)
+        let looker = Looker::new(patient);
+        (looker.look(patient, positions.to_vec()).score, looker.standard)
     }
 
     #[test]
@@ -184,9 +153,13 @@ mod tests {
             let (before, standard) = score(&patient, &patient.state.positions);
             for without in [vec![], vec![ContourMinimisation], vec![Steps], vec![ContourMinimisation, PreviousMethods]]
             {
-                let settings =
-                    FixSettings { without: without.clone(), largest_step_count: 3, ..FixSettings::default() };
-                let outcome = untangle(patient.clone(), &settings, Arc::new(|| false), &mut |_| Continue::Yes);
+                let settings = FixSettings {
+                    without: without.iter().copied().map(LeftOut::Measure).collect(),
+                    largest_step_count: 3,
+                    ..FixSettings::default()
+                };
+                let outcome =
+                    untangle(patient.clone(), &settings, (Arc::new(|| false), Log::Nothing), &mut |_| Continue::Yes);
                 let after = score(&patient, &outcome.positions).0;
                 let order = standard.compare(&after, &before);
                 assert_ne!(order, Ordering::Greater, "{} without {without:?}: {before:?} became {after:?}", case.name);
@@ -199,14 +172,15 @@ mod tests {
         let patient = patient("knot-2-5-60", &Recipe { resolution: 8, cut: Cut::Regular, seed: 1 });
         let (before, standard) = score(&patient, &patient.state.positions);
         let stop = Arc::new(|| true);
-        let outcome = untangle(patient.clone(), &FixSettings::default(), stop, &mut |_| Continue::No);
+        let outcome = untangle(patient.clone(), &FixSettings::default(), (stop, Log::Nothing), &mut |_| Continue::No);
         assert_ne!(standard.compare(&score(&patient, &outcome.positions).0, &before), Ordering::Greater);
     }
 
     #[test]
     fn the_ledger_says_which_measure_solved_a_knot() {
         let patient = patient("knot-2-3-40", &Recipe { resolution: 10, cut: Cut::Irregular, seed: 2 });
-        let outcome = untangle(patient, &FixSettings::default(), Arc::new(|| false), &mut |_| Continue::Yes);
+        let outcome =
+            untangle(patient, &FixSettings::default(), (Arc::new(|| false), Log::Nothing), &mut |_| Continue::Yes);
         assert!(outcome.verdict.is_clean());
         let first = outcome.attempts[0];
         assert_eq!((first.measure, first.reason), (MeasureName::ContourMinimisation, Reason::Closed));

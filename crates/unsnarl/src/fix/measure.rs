@@ -14,6 +14,7 @@
 use super::Patient;
 use super::look::Look;
 use super::measures::{contour_minimisation, laying_out, places, previous_methods, steps};
+use super::stepwise::rungs::RungName;
 use super::tools::Tools;
 use serde::Serialize;
 use unsnarl_geometry::DVec3;
@@ -51,16 +52,30 @@ impl MeasureName {
     }
 }
 
-/// No measure has this name.
+/// What a run does without, to see what it is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LeftOut {
+    /// A measure of this table.
+    Measure(MeasureName),
+    /// A rung of the table within steps.
+    Rung(RungName),
+}
+
+/// Neither a measure nor a rung has this name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no measure called {0}: choose contour-minimisation, places, steps, previous-methods or laying-out")]
+#[error(
+    "there is no measure called {0}: choose contour-minimisation, places, steps, previous-methods or laying-out, or a \
+     rung of steps (docs/methods.md)"
+)]
 pub struct UnknownMeasure(pub String);
 
-impl std::str::FromStr for MeasureName {
+impl std::str::FromStr for LeftOut {
     type Err = UnknownMeasure;
 
     fn from_str(name: &str) -> Result<Self, UnknownMeasure> {
-        Self::ALL.into_iter().find(|measure| measure.name() == name).ok_or_else(|| UnknownMeasure(name.to_owned()))
+        let measure = MeasureName::ALL.into_iter().find(|measure| measure.name() == name).map(Self::Measure);
+        let rung = || RungName::ALL.into_iter().find(|rung| rung.name() == name).map(Self::Rung);
+        measure.or_else(rung).ok_or_else(|| UnknownMeasure(name.to_owned()))
     }
 }
 

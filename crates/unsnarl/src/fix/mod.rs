@@ -18,17 +18,20 @@ pub mod report;
 mod rings;
 mod score;
 mod settings;
+mod solved;
 mod spacing;
 mod stepwise;
 mod tools;
 
-pub use crate::untangle::tally::{PullCount, PullCounts, SeamPlace};
+pub use crate::untangle::resolvers::tally::{PullCount, PullCounts, SeamPlace};
 pub use crate::untangle::{FoldStyle, Method as FixMethod};
 pub use driver::Attempt;
-pub use measure::{MeasureName, Reason, UnknownMeasure};
+pub use measure::{LeftOut, MeasureName, Reason, UnknownMeasure};
 pub use score::Score;
-pub use settings::{FixSettings, Pose};
+pub use settings::{FixSettings, Pose, VertexSettings};
+pub use solved::{PlaceReport, WhyNot, solved_by_measure};
 pub use spacing::{Exempt, GapError, GapWish, examine_gap, gap_fits, open_gap};
+pub use stepwise::rungs::RungName;
 pub use stepwise::{Advance, Assumptions, Best, Untangling, Watch};
 
 use crate::analysis::{Assembly, Tangle, Verdict};
@@ -103,8 +106,6 @@ pub struct ResolverCounts {
     pub esef: usize,
     /// Contours torn, over all steps.
     pub tearing: usize,
-    /// Couples of BLI flipped step by step. There is no such resolver yet, so this is 0.
-    pub regional_flip: usize,
     /// Flaps that were unfolded and folded over again as wholes.
     pub refolded: usize,
     /// Creases flipped.
@@ -119,7 +120,7 @@ pub struct ResolverCounts {
     pub layering: usize,
     /// Times that pieces were moved apart as wholes, to come back with contact on.
     pub parting: usize,
-    /// Pieces that were laid flat as they are at rest, or made anew, to come back with contact on.
+    /// Pieces that were laid flat as they are at rest, or rebuilt, to come back with contact on.
     pub laying_out: usize,
     /// Retreats: cloth smoothed until clean, to grow back with contact on.
     pub retreat: usize,
@@ -134,7 +135,6 @@ impl std::ops::AddAssign for ResolverCounts {
         self.contour_minimisation += other.contour_minimisation;
         self.esef += other.esef;
         self.tearing += other.tearing;
-        self.regional_flip += other.regional_flip;
         self.refolded += other.refolded;
         self.crease_flip += other.crease_flip;
         self.unfolding += other.unfolding;
@@ -170,6 +170,8 @@ pub struct Outcome {
     pub pinched: Vec<VertexId>,
     /// The measures that were tried, in order.
     pub attempts: Vec<Attempt>,
+    /// The places of the input, and what became of each.
+    pub places: Vec<PlaceReport>,
 }
 
 impl Outcome {
@@ -186,6 +188,7 @@ impl Outcome {
             pulls: PullCounts::default(),
             pinched: Vec::new(),
             attempts: Vec::new(),
+            places: Vec::new(),
         }
     }
 }
@@ -213,5 +216,5 @@ pub fn untangle_unless(
     stop: Stop,
     observe: &mut dyn FnMut(&Progress) -> Continue,
 ) -> Outcome {
-    driver::untangle(patient, settings, stop, observe)
+    driver::untangle(patient, settings, (stop, driver::Log::Places), observe)
 }

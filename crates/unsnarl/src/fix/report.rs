@@ -1,6 +1,6 @@
 //! The fix report: what others read of an untangling. The fields are fixed by the schema `unsnarl.fix/1`.
 
-use super::{Assumptions, Attempt, PullCounts, ResolverCounts};
+use super::{Assumptions, Attempt, PlaceReport, PullCounts, ResolverCounts};
 use crate::analysis::report::CheckReport;
 use crate::analysis::{Assembly, Verdict};
 use crate::model::Model;
@@ -20,10 +20,9 @@ pub struct FixReport {
     pub before: CheckReport,
     /// The check of the result.
     pub after: CheckReport,
-    /// Steps taken.
-    pub steps: usize,
-    /// Time taken.
-    pub seconds: f64,
+    /// What it took.
+    #[serde(flatten)]
+    pub effort: Effort,
     /// Vertices that are not where they were.
     pub moved_vertices: usize,
     /// Vertices of cloth; the checks count those of bodies too.
@@ -34,16 +33,29 @@ pub struct FixReport {
     pub stretch: Spread,
     /// The same in the input.
     pub stretch_before: Spread,
+    /// The places of the input, and what became of each.
+    pub places: Vec<PlaceReport>,
+    /// How many of them each measure solved.
+    pub places_solved: BTreeMap<&'static str, usize>,
+    /// Where bodies cross themselves and pinch cloth, so that it cannot be clean.
+    pub pinched: Vec<PinchedPlace>,
+    /// Pairs that meet in the result, but for those of pinched cloth with bodies.
+    pub pairs_not_pinched: usize,
+}
+
+/// What an untangling took.
+#[derive(Clone, Debug, Serialize)]
+pub struct Effort {
+    /// Steps taken.
+    pub steps: usize,
+    /// Time taken.
+    pub seconds: f64,
     /// How often each resolver acted.
     pub resolvers: ResolverCounts,
     /// Steps in which something crossed, and in how many of them an assumption of the convergence theorem failed.
     pub assumptions: Assumptions,
     /// Pulls of edge shortening off seams, on seams and at darts.
     pub pulls: PullCounts,
-    /// Where bodies cross themselves and pinch cloth, so that it cannot be clean.
-    pub pinched: Vec<PinchedPlace>,
-    /// Pairs that meet in the result, but for those of pinched cloth with bodies.
-    pub pairs_not_pinched: usize,
     /// The measures that were tried, in order.
     pub measures: Vec<Attempt>,
 }

@@ -1,14 +1,15 @@
 //! The settings of `fix`.
 
-use super::MeasureName;
-use crate::untangle::tally::SeamPlace;
-use crate::untangle::{ClassicSettings, FoldStyle, Method};
+use super::LeftOut;
+use crate::settings::UntangleSettings;
+use crate::untangle::resolvers::tally::SeamPlace;
+use crate::untangle::{FoldStyle, Method};
 use unsnarl_geometry::{DVec3, VertexId};
 
 /// What becomes of the pose of pieces of which nothing else can be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pose {
-    /// They are laid flat or made anew.
+    /// They are laid flat or rebuilt.
     MayBeLost,
     /// They keep it, tangled or strained.
     Kept,
@@ -17,16 +18,10 @@ pub enum Pose {
 /// How to untangle.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FixSettings {
-    /// The resolver.
-    pub method: Method,
-    /// How strongly the methods without history act.
-    pub classic: ClassicSettings,
+    /// The resolver and what it has in common with a simulation.
+    pub untangle: UntangleSettings,
     /// Length of a step, seconds. It scales how far forces move cloth, and `gamma`.
     pub step: f64,
-    /// What 0.02 s leave of a pulled edge. Smaller: faster, less stable.
-    pub gamma: f64,
-    /// Distance that red and green keep, as a share of the mean edge. Larger: faster, more jerks; stable up to 0.3.
-    pub red_green_separation: f64,
     /// Distance that cloth keeps in the end, metres.
     pub separation: f64,
     /// Distance that cloth keeps from bodies when it is pushed out of them, metres.
@@ -45,6 +40,17 @@ pub struct FixSettings {
     pub patience: usize,
     /// Steps at most.
     pub largest_step_count: usize,
+    /// What is known of the vertices of cloth.
+    pub vertices: VertexSettings,
+    /// Whether pieces may be laid flat or rebuilt where nothing else helps.
+    pub pose: Pose,
+    /// Measures and rungs that are not taken, to see what they are for.
+    pub without: Vec<LeftOut>,
+}
+
+/// What is known of each vertex of cloth.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct VertexSettings {
     /// The layer of each vertex of cloth, from the inside out: where pieces of different layers cross, the outer one comes
     /// to lie on the front of the inner one. Empty, or equal: the majority decides.
     pub layers: Vec<i32>,
@@ -52,24 +58,31 @@ pub struct FixSettings {
     pub styles: Vec<Option<FoldStyle>>,
     /// Where cloth is in a mesh that gave it its rest shapes: a start for cloth of which nothing else can be made. Of another length: there is none.
     pub rest_pose: Vec<DVec3>,
-    /// Whether pieces may be laid flat or made anew where nothing else helps.
-    pub pose: Pose,
-    /// Measures that are not taken, to see what they are for.
-    pub without: Vec<MeasureName>,
     /// Where each vertex of cloth lies in its pattern, for the report. Empty: within a panel.
     pub seam_places: Vec<SeamPlace>,
 }
 
 impl FixSettings {
+    /// The defaults with another resolver.
+    pub fn with_method(method: Method) -> Self {
+        Self { untangle: UntangleSettings { method, ..UntangleSettings::default() }, ..Self::default() }
+    }
+
+    /// The same with another resolver.
+    pub fn using(self, method: Method) -> Self {
+        Self { untangle: UntangleSettings { method, ..self.untangle }, ..self }
+    }
+
     /// The same for a part of the cloth with these vertices.
     pub(super) fn of_part(&self, vertices: &[VertexId]) -> Self {
-        Self {
-            layers: part(&self.layers, vertices),
-            styles: part(&self.styles, vertices),
-            rest_pose: part(&self.rest_pose, vertices),
-            seam_places: part(&self.seam_places, vertices),
-            ..self.clone()
-        }
+        let of = &self.vertices;
+        let vertices = VertexSettings {
+            layers: part(&of.layers, vertices),
+            styles: part(&of.styles, vertices),
+            rest_pose: part(&of.rest_pose, vertices),
+            seam_places: part(&of.seam_places, vertices),
+        };
+        Self { vertices, ..self.clone() }
     }
 }
 
@@ -81,11 +94,8 @@ fn part<T: Clone>(values: &[T], vertices: &[VertexId]) -> Vec<T> {
 impl Default for FixSettings {
     fn default() -> Self {
         Self {
-            method: Method::Auto,
-            classic: ClassicSettings::default(),
+            untangle: UntangleSettings::default(),
             step: 0.02,
-            gamma: 0.8,
-            red_green_separation: 0.1,
             separation: 1e-4,
             body_separation: 5e-4,
             rings: 4,
@@ -95,12 +105,9 @@ impl Default for FixSettings {
             stillness: 1e-3,
             patience: 25,
             largest_step_count: 2000,
-            layers: Vec::new(),
-            styles: Vec::new(),
-            rest_pose: Vec::new(),
+            vertices: VertexSettings::default(),
             pose: Pose::MayBeLost,
             without: Vec::new(),
-            seam_places: Vec::new(),
         }
     }
 }

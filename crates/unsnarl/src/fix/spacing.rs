@@ -10,7 +10,7 @@ use crate::analysis::gap::{Exemption, examine};
 use crate::analysis::{self, GapFindings, RestDistances, Verdict, Workspace};
 use crate::model::Model;
 use crate::state::State;
-use crate::untangle::spacing::Spacing;
+use crate::untangle::rearrange::spacing::Spacing;
 use thiserror::Error;
 use unsnarl_geometry::{Aabb, DVec3, Topology};
 

@@ -179,12 +179,14 @@ fn moved(scene: &ContactScene, from: &[DVec3], goals: &[DVec3], kept: &[VertexId
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analysis::Assembly;
     use crate::bodies::Body;
     use crate::bodies::keyframes::Keyframes;
     use crate::bodies::moving_mesh::MovingMesh;
     use crate::bodies::shape::Shape;
     use crate::geometry::TriMesh;
     use crate::model::{Cloth, Model};
+    use crate::output::{Depth, LevelReport, RefineSettings, refine_once};
     use crate::scene::environment::Environment;
 
     const RADIUS: f64 = 0.3;
@@ -216,6 +218,12 @@ mod tests {
         Body::solid("ball", Shape::Sphere { radius: RADIUS }, Keyframes::fixed(DVec3::ZERO), 0.3)
     }
 
+    /// From the deepest vertex to the highest.
+    fn heights(points: &[DVec3]) -> f64 {
+        let all = points.iter().map(|point| point.length());
+        all.clone().fold(f64::MIN, f64::max) - all.fold(f64::MAX, f64::min)
+    }
+
     /// Depths of pairs of vertices keep their order, apart from `slack` metres.
     fn assert_in_order(before: &[DVec3], after: &[DVec3], slack: f64) {
         let mut order: Vec<usize> = (0..before.len()).collect();
@@ -235,13 +243,25 @@ mod tests {
         let shown = final_frame(&world, &state, &[], &settings, &mut analysis::Workspace::default()).unwrap();
         assert_eq!(shown.intersecting_triangle_pairs, 0);
         assert_in_order(&state.positions, &shown.positions, 1e-12);
-        let heights = |points: &[DVec3]| {
-            let all = points.iter().map(|point| point.length());
-            all.clone().fold(f64::MIN, f64::max) - all.fold(f64::MAX, f64::min)
-        };
         // Pushed to the surface, wrinkles would be gone where they were inside; here at least half of their height is
         // left.
         assert!(heights(&shown.positions) >= 0.499 * heights(&state.positions));
+    }
+
+    #[test]
+    fn wrinkles_outlive_the_way_out_and_two_levels_of_refinement() {
+        let (world, state) = wrinkled(ball(), 0.003);
+        let mut memory = analysis::Workspace::default();
+        let shown = final_frame(&world, &state, &[], &Settings::default(), &mut memory).unwrap();
+        let positions = [shown.positions, world.surfaces.positions_at(&world.bodies, state.moment())].concat();
+        let settings = RefineSettings::default();
+        let mut cloth_count = 0;
+        let mut hear = |level: LevelReport, _: &Assembly, _: &[DVec3]| cloth_count = level.vertices;
+        let assembly = world.assembly().clone();
+        let (refined, finest) = refine_once(assembly, &[], &positions, Depth::Levels(2), &settings, &mut hear).unwrap();
+        assert!(analysis::verdict(&finest.assembly, &refined.positions, &mut memory).is_clean());
+        let left = heights(&refined.positions[..cloth_count]) / heights(&state.positions);
+        assert!(left >= 0.45, "{left}");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! the state.
 
 pub mod attributes;
+mod ease;
 pub mod final_frame;
 pub mod ladder;
 pub mod refine;

@@ -14,9 +14,10 @@
 //! that near, and detection costs no more than finding the smallest gap.
 
 use super::ladder::{Ladder, LadderError, Rung};
-use super::stop::stop_before_contact;
+use super::stop::{Surroundings, stop_before_contact};
 use crate::analysis::{self, Assembly, Verdict};
-use crate::geometry::subdivision::{Smoothing, Split, check_size};
+use crate::geometry::ccd::Motion;
+use crate::geometry::subdivision::{OldVertices, Smoothing, Split, check_size};
 use crate::geometry::{DVec3, VertexId};
 use serde::Serialize;
 use thiserror::Error;
@@ -130,6 +131,8 @@ pub struct LevelReport {
     pub stopped_by_cloth: usize,
     /// Vertices that bodies stopped.
     pub stopped_by_bodies: usize,
+    /// Vertices that went a part of the way with those that were stopped.
+    pub eased: usize,
     /// Rounds of detection.
     pub rounds: usize,
     /// Pairs that would have collided, over all rounds.
@@ -276,6 +279,7 @@ impl<'a> Climb<'a> {
             displacement: Spread::of_distances(&midpoints[..cloth], &targets[..cloth]),
             stopped_by_cloth: 0,
             stopped_by_bodies: 0,
+            eased: 0,
             rounds: 0,
             contacts: 0,
             left_out_pairs: 0,
@@ -285,9 +289,16 @@ impl<'a> Climb<'a> {
             Collisions::Ignore => targets,
             Collisions::StopBefore => {
                 let separation = self.settings.separation * 0.5_f64.powi(self.level);
-                let stopped = stop_before_contact(fine, &midpoints, &targets, separation);
+                let motion = Motion { start: &midpoints, end: &targets };
+                // Vertices that are kept cannot follow, and a bump with holes is no smoother than none.
+                let surroundings = match self.settings.smoothing.old_vertices {
+                    OldVertices::Smoothed => Surroundings::Follow,
+                    OldVertices::Kept => Surroundings::Stay,
+                };
+                let stopped = stop_before_contact(fine, motion, separation, surroundings);
                 report.stopped_by_cloth = stopped.by_cloth;
                 report.stopped_by_bodies = stopped.by_bodies;
+                report.eased = stopped.eased;
                 report.rounds = stopped.rounds;
                 report.contacts = stopped.contacts;
                 report.left_out_pairs = stopped.left_out;

@@ -4,10 +4,10 @@
 //! Every vertex has a share of its way, at first all of it. Pairs without a common vertex that would come nearer than
 //! the separation have the shares of their vertices lowered to a part of the time of contact, and what has changed is
 //! looked at again, until nothing collides. What was stopped then slides on along what stopped it ([`super::slide`]),
-//! by the same rule. (Bridson 2003, 3.2: "as if they had inelastically collided")
+//! by the same rule, and at last what surrounds stopped vertices follows them ([`super::ease`]). (Bridson 2003, 3.2: "as if they had inelastically collided")
 //!
 //! Guarantees: no pair that was apart at the start meets on the way; vertices of no such pair reach their target bit
-//! for bit. It ends: shares only fall, at most nine times each, and with all shares at 0 everything is at its start.
+//! for bit, but where they surround stopped ones. It ends: shares only fall, at most nine times each, and with all shares at 0 everything is at its start.
 //! The same on any number of threads: a vertex takes the least share that a pair asks for. Bodies are pairs like any
 //! other, but do not move.
 //! Does not: part pairs that meet at the start; they are left out and counted.
@@ -15,9 +15,10 @@
 //! halving the separation at every level comes to; so neither the smallest gap nor the shortest altitude has to be
 //! known.
 
+use super::ease::eased;
 use super::ladder::Rung;
 use super::slide::slid;
-use crate::geometry::ccd::{self, ElementPair, ElementTree, Motion};
+use crate::geometry::ccd::{self, ElementPair, LeanElementTree, Motion};
 use crate::geometry::{DVec3, Topology, TriangleId, VertexId};
 use std::collections::BTreeMap;
 
@@ -30,6 +31,15 @@ const SLIDES: usize = 3;
 /// Gaps below this part of the elements' size are too small to be halved; crossing itself is then decided exactly.
 const SMALLEST_GAP: f64 = 1e-11;
 
+/// What vertices around stopped ones do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Surroundings {
+    /// They go a part of the way with them ([`super::ease`]).
+    Follow,
+    /// They reach their targets.
+    Stay,
+}
+
 /// Where everything stops.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Stopped {
@@ -39,6 +49,8 @@ pub(super) struct Stopped {
     pub by_cloth: usize,
     /// Vertices that a body stopped.
     pub by_bodies: usize,
+    /// Vertices that went with stopped ones.
+    pub eased: usize,
     /// Looks at what collides.
     pub rounds: usize,
     /// Pairs that collided, over all rounds.
@@ -68,11 +80,16 @@ enum Cause {
 }
 
 /// Moves all vertices of a level from `start` towards `targets`. Vertices of bodies have their place as target.
-pub(super) fn stop_before_contact(rung: &Rung, start: &[DVec3], targets: &[DVec3], separation: f64) -> Stopped {
+pub(super) fn stop_before_contact(
+    rung: &Rung,
+    Motion { start, end: targets }: Motion,
+    separation: f64,
+    surroundings: Surroundings,
+) -> Stopped {
     let topology = rung.assembly.topology();
     let scene = Scene { topology, cloth_count: rung.cloth_count(), separation };
     let motion = Motion { start, end: targets };
-    let mut tree = ElementTree::build(topology, &rung.ownership, motion, 0.5 * separation);
+    let mut tree = LeanElementTree::build(topology, &rung.ownership, motion, 0.5 * separation);
     let is_cloth = |triangle: TriangleId| topology.triangle(triangle)[0].index() < scene.cloth_count;
     let first = scene.sweep(&tree, motion, is_cloth);
     let mut stopped =
@@ -103,11 +120,26 @@ pub(super) fn stop_before_contact(rung: &Rung, start: &[DVec3], targets: &[DVec3
             None => goals,
         };
     }
-    for (vertex, cause) in causes {
+    for (&vertex, &cause) in &causes {
         if end[vertex.index()] != targets[vertex.index()] {
             stopped.by_cloth += usize::from(cause == Cause::Cloth);
             stopped.by_bodies += usize::from(cause == Cause::Body);
         }
+    }
+    let goals = match surroundings {
+        Surroundings::Follow => eased(topology, scene.cloth_count, &end, targets),
+        Surroundings::Stay => None,
+    };
+    if let Some(goals) = goals {
+        let motion = Motion { start: &end, end: &goals };
+        let moves = |vertex: VertexId| motion.start[vertex.index()] != motion.end[vertex.index()];
+        tree.refit(motion, 0.5 * separation);
+        let sweep = scene.sweep(&tree, motion, |triangle| topology.triangle(triangle).into_iter().any(moves));
+        stopped.rounds += sweep.rounds;
+        end = sweep.end.map_or(goals, |(end, _)| end);
+        let is_off = |vertex: &usize| end[*vertex] != targets[*vertex];
+        stopped.eased =
+            (0..scene.cloth_count).filter(is_off).count().saturating_sub(stopped.by_cloth + stopped.by_bodies);
     }
     Stopped { end: Some(end), ..stopped }
 }
@@ -131,7 +163,7 @@ struct Sweep {
 
 impl Scene<'_> {
     /// Follows a motion as far as nothing collides. Only triangles that may be active move.
-    fn sweep(&self, tree: &ElementTree, motion: Motion, may_move: impl Fn(TriangleId) -> bool) -> Sweep {
+    fn sweep(&self, tree: &LeanElementTree, motion: Motion, may_move: impl Fn(TriangleId) -> bool) -> Sweep {
         let topology = self.topology;
         let mut found = tree.candidates_of(may_move, |pair, out| self.examine(pair, motion, out));
         let left_out = found.iter().filter(|finding| matches!(finding, Finding::LeftOut)).count();

@@ -7,8 +7,8 @@
 use super::random::Random;
 use super::{Case, Family, Recipe, Sample, Sheet};
 use crate::rest_shape::RestShape;
-use crate::untangle::sliding::Sliding;
-use crate::untangle::strain_bounds::StrainBounds;
+use crate::untangle::rearrange::sliding::Sliding;
+use crate::untangle::rearrange::strain_bounds::StrainBounds;
 use std::f64::consts::TAU;
 use unsnarl_geometry::{DVec2, DVec3, Topology};
 

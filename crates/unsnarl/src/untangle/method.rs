@@ -7,14 +7,19 @@
 //! Guarantees: the remedy depends on the situation alone; contours are treated in order.
 //! Does not: include edge shortening, which remembers its pulls between steps (`esef`).
 
-use super::crossing_groups::CrossingGroups;
-use super::ejection::InBodies;
-use super::moves::Moves;
 use super::{ColourRules, Remedy};
-use super::{ejection, gia, icm, repulsive_icm, sim_prev, uir};
 use crate::analysis::colour::colour;
 use crate::analysis::region::{Cut, CutTraces, Separation};
 use crate::analysis::{Assembly, PartKind, Tangle, TangledContour, Trace};
+use crate::untangle::bodies::depenetration;
+use crate::untangle::bodies::depenetration::InBodies;
+use crate::untangle::resolvers::crossing_groups::CrossingGroups;
+use crate::untangle::resolvers::gia;
+use crate::untangle::resolvers::goals::Moves;
+use crate::untangle::resolvers::icm;
+use crate::untangle::resolvers::repulsive_icm;
+use crate::untangle::resolvers::sim_prev;
+use crate::untangle::resolvers::uir;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -201,7 +206,7 @@ pub fn plan_for_bodies<'a>(situation: &Situation<'a>, settings: &ClassicSettings
     let mut draft = Draft::new(*situation, *settings);
     let tangle = situation.tangle;
     let is_left: Vec<bool> =
-        (0..tangle.contours.len()).map(|index| ejection::eject(&mut draft, index) == Scope::Out).collect();
+        (0..tangle.contours.len()).map(|index| depenetration::eject(&mut draft, index) == Scope::Out).collect();
     draft.report.treated = is_left.iter().filter(|&&left| !left).count();
     draft.report.out_of_scope = is_left.len() - draft.report.treated;
     if draft.report.treated == 0 {

@@ -1,51 +1,27 @@
 //! Stage 4: what to do about what crosses. A [`crate::analysis::Tangle`] in, a [`Remedy`] out.
+//!
+//! | folder | in, out |
+//! |---|---|
+//! | `resolvers` | a tangle to what one step should do |
+//! | `rearrange` | positions to positions |
+//! | `folds` | folds that bite into themselves |
+//! | `bodies` | cloth in and between bodies |
+//!
+//! [`plan_step`] is what a step of a simulation and of `fix` asks for.
 
-pub mod body_push;
-pub mod body_surface;
-pub mod calming;
-pub mod contour_gradient;
-mod contour_links;
-pub mod contour_minimisation;
-mod convex;
-mod crossing_groups;
-mod ejection;
-pub mod esef;
-pub mod fan;
-pub mod flip;
-pub mod flypaper;
-pub mod fold;
-mod gia;
-pub(crate) mod holes;
-mod icm;
-pub mod layering;
-pub mod layout;
-mod loop_guard;
-pub mod mainland;
+pub mod bodies;
+pub mod folds;
+pub mod mesh_sizes;
 pub mod method;
-mod moves;
 mod nearest;
-pub mod ordering;
-pub mod overlap;
-pub mod parting;
-pub mod pinch;
+pub mod plan_step;
+pub mod rearrange;
 mod remedy;
-mod repulsive_icm;
-pub mod rest_pose;
-pub mod shortening;
-mod sim_prev;
-pub mod sliding;
-pub mod smoothing;
-pub mod spacing;
-pub mod spreading;
-pub mod strain_bounds;
-pub mod style;
-pub mod tally;
-pub mod tearing;
-mod uir;
-pub mod unfolding;
+pub mod resolvers;
 
-pub use crossing_groups::CrossingGroups;
-pub use loop_guard::LoopGuard;
+pub use folds::style::FoldStyle;
 pub use method::{ClassicReport, ClassicSettings, Method, Plan, Situation, plan, plan_for_bodies};
+pub use plan_step::{InBodies, StepContext, StepMemory, StepPlan, Tears, plan_step};
 pub use remedy::{ColourRules, Remedy};
-pub use style::FoldStyle;
+pub use resolvers::crossing_groups::CrossingGroups;
+pub use resolvers::loop_guard::LoopGuard;

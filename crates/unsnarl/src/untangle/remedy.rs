@@ -1,12 +1,12 @@
 //! The remedy: what the untangler asks of dynamics and contact for one step. They carry it out and never ask which
 //! resolver made it.
 
-use super::crossing_groups::CrossingGroups;
-use super::esef::Pull;
 use crate::analysis::Colours;
 use crate::contact::{PairRules, Rule};
 use crate::dynamics::Guidance;
 use crate::rest_shape::RestShape;
+use crate::untangle::resolvers::crossing_groups::CrossingGroups;
+use crate::untangle::resolvers::esef::Pull;
 use unsnarl_geometry::ccd::ElementPair;
 use unsnarl_geometry::{Topology, TriangleId, VertexId};
 
@@ -200,4 +200,80 @@ impl PairRules for ColourRules {
 
 fn is_set(flags: &[bool], index: usize) -> bool {
     flags.get(index).copied().unwrap_or(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use unsnarl_geometry::EdgeId;
+
+    /// A strip of four triangles, then a triangle apart from it. Vertex 0 is red, with all that it is part of.
+    fn strip() -> (Topology, Colours) {
+        let topology = Topology::new(9, &[[0, 1, 2], [2, 1, 3], [2, 3, 4], [4, 3, 5], [6, 7, 8]]).unwrap();
+        let red_edges = topology.vertex_edges(VertexId(0)).to_vec();
+        let red_triangles = topology.vertex_triangles(VertexId(0)).to_vec();
+        (topology, Colours { red_vertices: vec![VertexId(0)], red_edges, red_triangles, ..Colours::default() })
+    }
+
+    const SEPARATION: [f64; 9] = [0.5, 0.4, 0.3, 0.2, 0.1, 0.6, 0.7, 0.25, 0.8];
+
+    fn vertex_triangle(vertex: u32, triangle: usize) -> ElementPair {
+        ElementPair::VertexTriangle(VertexId(vertex), TriangleId::new(triangle))
+    }
+
+    fn edges(topology: &Topology, first: [u32; 2], second: [u32; 2]) -> ElementPair {
+        let edge = |[a, b]: [u32; 2]| topology.find_edge(VertexId(a), VertexId(b)).unwrap();
+        let (a, b): (EdgeId, EdgeId) = (edge(first), edge(second));
+        ElementPair::EdgeEdge(a.min(b), a.max(b))
+    }
+
+    #[test]
+    fn green_is_as_usual_and_red_keeps_the_smallest_separation_from_green() {
+        let (topology, colours) = strip();
+        let rules = ColourRules::from_colours(&topology, &colours, SEPARATION.to_vec());
+        assert_eq!(rules.rule(vertex_triangle(5, 4)), Rule::Ordinary);
+        assert_eq!(rules.rule(vertex_triangle(0, 4)), Rule::Separation(0.25), "of vertices 0, 6, 7 and 8");
+        assert_eq!(rules.rule(vertex_triangle(7, 0)), Rule::Separation(0.25));
+        assert_eq!(rules.rule(edges(&topology, [0, 1], [6, 8])), Rule::Separation(0.4));
+        assert_eq!(rules.largest_separation(), 0.8);
+    }
+
+    #[test]
+    fn red_passes_through_red_and_nobody_sees_what_is_omitted() {
+        let (topology, mut colours) = strip();
+        colours.red_triangles.push(TriangleId::new(4));
+        colours.red_edges.extend(topology.triangle_edges(TriangleId::new(4)));
+        let mut rules = ColourRules::from_colours(&topology, &colours, SEPARATION.to_vec());
+        assert_eq!(rules.rule(vertex_triangle(0, 4)), Rule::MayCross);
+        assert_eq!(rules.rule(edges(&topology, [0, 1], [6, 8])), Rule::MayCross);
+        assert_eq!(rules.rule(vertex_triangle(5, 4)), Rule::Separation(0.25), "a green vertex does not");
+        rules.omit(&topology, &[TriangleId::new(3)]);
+        assert_eq!(rules.rule(vertex_triangle(7, 3)), Rule::MayCross);
+        assert_eq!(rules.rule(vertex_triangle(5, 4)), Rule::MayCross, "vertex 5 belongs to no other triangle");
+        assert_eq!(rules.rule(vertex_triangle(3, 4)), Rule::Separation(0.2), "vertex 3 does");
+    }
+
+    #[test]
+    fn neighbours_may_come_near_and_only_pulled_ones_where_pulls_are_told() {
+        let (topology, colours) = strip();
+        let mut rules = ColourRules::from_colours(&topology, &colours, SEPARATION.to_vec());
+        assert_eq!(rules.rule(vertex_triangle(0, 1)), Rule::Ordinary, "edge 0-1 joins them");
+        assert_eq!(rules.rule(vertex_triangle(0, 2)), Rule::Ordinary, "edge 0-2 joins them");
+        rules.let_near(&[Pull { subjects: vec![VertexId(0)], target: VertexId(1), remaining: 0.5 }]);
+        assert_eq!(rules.rule(vertex_triangle(0, 1)), Rule::Ordinary);
+        assert_eq!(rules.rule(vertex_triangle(0, 2)), Rule::Separation(0.1));
+    }
+
+    #[test]
+    fn bodies_keep_the_usual_rule_but_for_pinched_cloth() {
+        let (topology, colours) = strip();
+        let mut rules = ColourRules::from_colours(&topology, &colours, SEPARATION.to_vec());
+        rules.keep_usual_from(6);
+        assert_eq!(rules.rule(vertex_triangle(0, 4)), Rule::Ordinary, "red against a body");
+        let mut pinched = vec![false; 6];
+        pinched[5] = true;
+        rules.let_through_bodies(&pinched);
+        assert_eq!(rules.rule(vertex_triangle(5, 4)), Rule::MayCross);
+        assert_eq!(rules.rule(vertex_triangle(4, 4)), Rule::Ordinary);
+    }
 }

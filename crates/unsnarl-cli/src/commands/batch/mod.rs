@@ -53,8 +53,8 @@ pub struct Flags {
     /// Only every n-th sample, beginning with the i-th: 1/4, 2/4, 3/4 and 4/4 share the work
     #[arg(long, value_name = "I/N", value_parser = parse_shard)]
     shard: Option<Shard>,
-    /// What to run where a row or a file does not say: check, fix, sim or refine
-    #[arg(long, value_name = "NAME", default_value = "fix")]
+    /// What to run where a row or a file does not say
+    #[arg(long, value_name = "NAME", default_value = "fix", value_parser = plan::RUNNABLE)]
     command: String,
     /// A key of the manifest for all rows that do not have it, such as body=body.obj
     #[arg(long = "with", value_name = "KEY=VALUE")]

@@ -14,8 +14,8 @@ use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// Commands that samples may run, those that this version has.
-const RUNNABLE: [&str; 5] = ["check", "fix", "sim", "dress", "refine"];
+/// Commands that samples may run.
+pub const RUNNABLE: [&str; 5] = ["check", "fix", "sim", "dress", "refine"];
 /// Keys of ours; all others are flags of the command.
 const OWN: [&str; 5] = ["name", "command", "inputs", "time-limit", "memory-limit"];
 /// Flags that the runner sets, or that make no sense for a sample.

@@ -259,17 +259,14 @@ impl<'a> Job<'a> {
         inputs.positions.iter().flat_map(|point| point.to_array()).for_each(|x| bytes.extend(x.to_le_bytes()));
         let workpiece = super::workpiece(self.flags, &inputs)?;
         let wrong = |error: WorkpieceError| Failure::usage(format!("--{error}"));
-        let mut settings = FixSettings {
-            method: self.flags.method,
-            without: self.flags.without.clone(),
-            layers: workpiece.layers(&self.flags.layers).map_err(wrong)?,
-            ..workpiece.settings()
-        };
+        let mut settings = workpiece.settings().using(self.flags.method);
+        settings.without = self.flags.without.clone();
+        settings.vertices.layers = workpiece.layers(&self.flags.layers).map_err(wrong)?;
         if !self.flags.style.is_empty() {
             let (name_of, gap) = (|triangle| inputs.sheet_name(triangle), SmallestGap::LeftOut);
             let before =
                 analysis::examine(&inputs.assembly, &inputs.positions, gap, name_of, &mut Workspace::default());
-            settings.styles = workpiece.styles(&self.flags.style, &before).map_err(wrong)?;
+            settings.vertices.styles = workpiece.styles(&self.flags.style, &before).map_err(wrong)?;
         }
         Ok(Prepared { files, patient: workpiece.patient(), settings, fingerprint: checksum(&bytes) })
     }

@@ -1,7 +1,7 @@
 //! Stanford PLY: text, little-endian and big-endian, read and written by hand.
 //!
 //! Read: `x`, `y`, `z` of element `vertex` in any number type; the list `vertex_indices` or `vertex_index` of element
-//! `face`; uv from `s t`, `u v` or `texture_u texture_v` per vertex, or from the list `texcoord` per face. Every other
+//! `face`; colours from `red`, `green` and `blue` per vertex; uv from `s t`, `u v` or `texture_u texture_v` per vertex, or from the list `texcoord` per face. Every other
 //! property and element is stepped over, and kept for writing.
 //!
 //! Guarantees: a header that promises more than the file holds is refused before memory is taken; text is rounded to
@@ -19,7 +19,7 @@ use super::text::Precision;
 use super::units::Conversion;
 use super::{Format, LengthUnit, MeshFile, ReadOptions, UpAxis, Weld};
 use body::{Cursor, Row};
-use header::{Element, Encoding, Header, Shape};
+use header::{Element, Encoding, Header, Number, Shape};
 use std::collections::HashMap;
 use unsnarl_geometry::{DVec2, DVec3, UvMap};
 
@@ -74,8 +74,8 @@ fn patch_spelling(header: &Header) -> Option<Spelling> {
             .is_some_and(|own| own.name == *name && own.shape == vertex.properties[first].shape)
     });
     let precision = match vertex.properties[first].shape {
-        Shape::One(header::Number::Float32) => Precision::Single,
-        Shape::One(header::Number::Float64) => Precision::Double,
+        Shape::One(Number::Float32) => Precision::Single,
+        Shape::One(Number::Float64) => Precision::Double,
         _ => return None,
     };
     together.then_some(match header.encoding {
@@ -110,10 +110,12 @@ impl Reader {
         }
         let uv_names = [["s", "t"], ["u", "v"], ["texture_u", "texture_v"]];
         let uv = uv_names.iter().find_map(|[u, v]| Some([element.property(u)?, element.property(v)?]));
+        let colour = Colour::of(element);
         let mut row = Row::default();
         for _ in 0..element.rows() {
             let place = cursor.place();
             cursor.row(element, &mut row)?;
+            self.draft.colours.extend(colour.as_ref().and_then(|colour| colour.in_row(&row)));
             let point = axes.map(|axis| row.numbers[axis]);
             let start = row.spans[axes[0]].start;
             let end = row.spans[axes[2]].end;
@@ -175,6 +177,34 @@ impl Reader {
     }
 }
 
+/// The properties of a vertex that hold its colour.
+struct Colour {
+    properties: [usize; 3],
+    /// What stands for a full colour.
+    full: [f64; 3],
+}
+
+impl Colour {
+    fn of(element: &Element) -> Option<Self> {
+        let mut colour = Self { properties: [0; 3], full: [1.0; 3] };
+        for (at, name) in ["red", "green", "blue"].iter().enumerate() {
+            colour.properties[at] = element.property(name)?;
+            colour.full[at] = match element.properties[colour.properties[at]].shape {
+                Shape::One(Number::Uint8) => 255.0,
+                Shape::One(Number::Uint16) => 65535.0,
+                Shape::One(Number::Float32 | Number::Float64) => 1.0,
+                Shape::One(_) | Shape::List(..) => return None,
+            };
+        }
+        Some(colour)
+    }
+
+    fn in_row(&self, row: &Row) -> Option<DVec3> {
+        let channel = |at: usize| row.numbers[self.properties[at]] / self.full[at];
+        Some(DVec3::new(channel(0), channel(1), channel(2))).filter(|colour| colour.is_finite())
+    }
+}
+
 fn check_uv(flat: [f64; 2], place: Place) -> Result<(), Flaw> {
     if flat.iter().all(|value| value.is_finite()) {
         return Ok(());
@@ -200,6 +230,10 @@ pub(super) fn encode(file: &MeshFile, conversion: &Conversion) -> Vec<u8> {
     if per_vertex.is_some() {
         out.extend_from_slice(b"property double s\nproperty double t\n");
     }
+    let colours = file.whole_colours();
+    if colours.is_some() {
+        out.extend_from_slice(b"property uchar red\nproperty uchar green\nproperty uchar blue\n");
+    }
     out.extend(format!("element face {face_count}\nproperty list {count_type} int vertex_indices\n").into_bytes());
     let per_corner = uv.filter(|_| per_vertex.is_none());
     if per_corner.is_some() {
@@ -211,6 +245,9 @@ pub(super) fn encode(file: &MeshFile, conversion: &Conversion) -> Vec<u8> {
         spelling.push(&mut out, conversion.to_file(position));
         if let Some(per_vertex) = &per_vertex {
             per_vertex[vertex].to_array().iter().for_each(|value| out.extend(value.to_le_bytes()));
+        }
+        if let Some(colours) = colours {
+            out.extend(colours[vertex].to_array().map(|channel| (255.0 * channel).round().clamp(0.0, 255.0) as u8));
         }
     }
     let push_count = |out: &mut Vec<u8>, count: usize| match count_type {

@@ -9,14 +9,17 @@
 
 pub mod finite_elements;
 mod optimise;
+mod part;
 pub mod pattern_search;
 mod physics;
 mod polish;
 mod retreat;
 pub mod springs;
 
-pub use optimise::{improve_interior, optimise};
-pub use retreat::retreat;
+pub use optimise::{improve_interior, limits, optimise};
+pub use part::{Part, widen};
+pub use polish::LOWEST;
+pub use retreat::{Crossings, retreat};
 
 use super::boundary::ByNode;
 use super::envelope::rings;
@@ -76,6 +79,8 @@ pub struct Workpiece<'a> {
     node_triangles: ByNode,
     /// Rings from the boundary inward, each as sets of nodes that share no element.
     pub rings: Vec<Vec<Vec<u32>>>,
+    /// Nodes that stay where they are; empty where none does.
+    is_fixed: Vec<bool>,
 }
 
 impl<'a> Workpiece<'a> {
@@ -93,7 +98,14 @@ impl<'a> Workpiece<'a> {
             node_triangles: ByNode::of(node_count, boundary),
             node_tets,
             rings,
+            is_fixed: Vec::new(),
         }
+    }
+
+    /// Whether a node stays where it is.
+    #[inline]
+    pub fn is_fixed(&self, node: u32) -> bool {
+        self.is_fixed.get(node as usize).is_some_and(|fixed| *fixed)
     }
 
     /// Whether a node lies on the boundary.
@@ -102,9 +114,9 @@ impl<'a> Workpiece<'a> {
         !self.node_triangles.at(node).is_empty()
     }
 
-    /// The nodes of the boundary, colour by colour.
+    /// The nodes of the boundary that may move, colour by colour.
     pub fn boundary_nodes(&self) -> impl Iterator<Item = u32> + '_ {
-        self.rings.first().into_iter().flatten().flatten().copied()
+        self.rings.first().into_iter().flatten().flatten().copied().filter(|&node| !self.is_fixed(node))
     }
 
     /// The faces opposite a node in its elements: with the node in front each is positive.

@@ -151,7 +151,8 @@ impl Schedule {
     /// The nodes that are wanted, given their ring, ring by ring.
     pub fn of(piece: &Workpiece<'_>, direction: Direction, is_wanted: impl Fn(u32, usize) -> bool + Sync) -> Self {
         let wanted = |(depth, ring): (usize, &Vec<Vec<u32>>)| -> Vec<Vec<u32>> {
-            ring.iter().map(|set| set.iter().copied().filter(|&node| is_wanted(node, depth)).collect()).collect()
+            let is_wanted = |node: &u32| !piece.is_fixed(*node) && is_wanted(*node, depth);
+            ring.iter().map(|set| set.iter().copied().filter(is_wanted).collect()).collect()
         };
         let mut rings: Vec<Vec<Vec<u32>>> = piece.rings.iter().enumerate().map(wanted).collect();
         if direction == Direction::Outward {

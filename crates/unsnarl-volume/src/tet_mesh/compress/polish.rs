@@ -11,8 +11,9 @@
 
 use super::optimise::{Direction, FLOOR, Schedule, Visit, approach, limits};
 use super::pattern_search::{Goal, INNER_DIRECTIONS, Neighbourhood};
-use super::{CompressReport, Observer, Workpiece, mean_normal};
+use super::{CompressReport, Observer, Part, Workpiece, mean_normal, widen};
 use rayon::prelude::*;
+use std::ops::ControlFlow;
 
 /// Elements below this grade are worked on.
 const WANTED: f64 = 1.25;
@@ -30,34 +31,70 @@ const FIRM_ROUNDS: usize = 8;
 const SINKING: f64 = 0.99;
 /// The least floor: an aspect ratio of 4.49, dihedral angles within 19.3 and 143.3 degrees.
 pub const LOWEST: f64 = 0.94;
+/// Rings around what is left after the first rounds whose nodes may still move.
+const RINGS: usize = 3;
 /// Rounds of a search for a place nearer to the surface, and those without gain after which it ends.
 const CREEPING_ROUNDS: u32 = 12;
 const CREEPING_STRIKES: u32 = 4;
 
-/// Improves the worst elements and brings the last boundary nodes to the surface.
+/// Improves the worst elements and brings the last boundary nodes to the surface: in the whole mesh first, then around
+/// what is left.
 pub fn polish(piece: &mut Workpiece<'_>, distances: &mut [f64], observer: Observer<'_>, report: &mut CompressReport) {
-    let mut direction = Direction::Inward;
-    let mut idle = Idle { best: usize::MAX, rounds: 0 };
     measure_distances(piece, distances);
-    for round in 0..ROUNDS {
-        let wanted = if round < FIRST_ROUNDS { WANTED_FIRST } else { WANTED };
-        let (at_work, count) = nodes_at_work(piece, wanted, distances);
-        if count == 0 || (round > FIRM_ROUNDS && idle.is_over(count)) {
-            return;
-        }
-        let schedule = Schedule::of(piece, direction, |node, _| at_work[node as usize]);
-        let sunk = (round + 1).saturating_sub(FIRM_ROUNDS) as i32;
-        let floor = (FLOOR * SINKING.powi(sunk)).max(LOWEST);
-        let done =
-            schedule.run(piece, distances, |piece, node, distance, around| visit(piece, floor, node, distance, around));
-        report.guarded_moves += done.guarded;
-        direction = direction.turned();
-        let sweep = done.sweep(piece, piece.worst_quality(), distances);
-        report.sweeps.push(sweep);
-        if observer(&sweep).is_break() {
+    for round in 0..FIRST_ROUNDS {
+        let (at_work, count) = nodes_at_work(piece, WANTED_FIRST, distances);
+        if count == 0 || polish_once(piece, round, &at_work, distances, observer, report).is_break() {
             return;
         }
     }
+    let (mut around, count) = nodes_at_work(piece, WANTED, distances);
+    if count == 0 {
+        return;
+    }
+    for _ in 0..RINGS {
+        widen(&mut around, piece.tets);
+    }
+    around.iter_mut().enumerate().for_each(|(node, flag)| *flag &= !piece.is_fixed(node as u32));
+    let part = Part::of(&piece.positions, piece.tets, piece.boundary, &around);
+    let mut local = part.piece(piece.field);
+    let mut distances = vec![f64::INFINITY; local.positions.len()];
+    measure_distances(&local, &mut distances);
+    polish_part(&mut local, &mut distances, observer, report);
+    part.put_back(&local.positions, &mut piece.positions);
+}
+
+fn polish_part(piece: &mut Workpiece<'_>, distances: &mut [f64], observer: Observer<'_>, report: &mut CompressReport) {
+    let mut idle = Idle { best: usize::MAX, rounds: 0 };
+    for round in FIRST_ROUNDS..ROUNDS {
+        let (at_work, count) = nodes_at_work(piece, WANTED, distances);
+        if count == 0 || (round > FIRM_ROUNDS && idle.is_over(count)) {
+            return;
+        }
+        if polish_once(piece, round, &at_work, distances, observer, report).is_break() {
+            return;
+        }
+    }
+}
+
+/// One round over the nodes at work; breaks where the observer ends the work.
+fn polish_once(
+    piece: &mut Workpiece<'_>,
+    round: usize,
+    at_work: &[bool],
+    distances: &mut [f64],
+    observer: Observer<'_>,
+    report: &mut CompressReport,
+) -> ControlFlow<()> {
+    let direction = if round % 2 == 0 { Direction::Inward } else { Direction::Outward };
+    let schedule = Schedule::of(piece, direction, |node, _| at_work[node as usize]);
+    let sunk = (round + 1).saturating_sub(FIRM_ROUNDS) as i32;
+    let floor = (FLOOR * SINKING.powi(sunk)).max(LOWEST);
+    let done =
+        schedule.run(piece, distances, |piece, node, distance, around| visit(piece, floor, node, distance, around));
+    report.guarded_moves += done.guarded;
+    let sweep = done.sweep(piece, piece.worst_quality(), distances);
+    report.sweeps.push(sweep);
+    observer(&sweep)
 }
 
 /// Whether rounds still gain.
@@ -77,7 +114,7 @@ impl Idle {
 /// Sweeps leave bounds of distances; here they are needed.
 fn measure_distances(piece: &Workpiece<'_>, distances: &mut [f64]) {
     let measure = |(node, distance): (usize, &mut f64)| {
-        if piece.is_boundary(node as u32) {
+        if piece.is_boundary(node as u32) && !piece.is_fixed(node as u32) {
             *distance = piece.field.value_within(piece.positions[node], distance.abs());
         }
     };
@@ -90,7 +127,7 @@ fn nodes_at_work(piece: &Workpiece<'_>, wanted: f64, distances: &[f64]) -> (Vec<
         piece.fan(node, sides);
         let (at, count) = (piece.positions[node as usize], sides.len().max(1) as f64);
         let edge = sides.iter().map(|side: &[_; 2]| at.distance(side[0])).sum::<f64>() / count;
-        !sides.is_empty() && distances[node as usize].abs() > LAGGING * edge
+        !sides.is_empty() && !piece.is_fixed(node) && distances[node as usize].abs() > LAGGING * edge
     };
     let node_count = piece.positions.len() as u32;
     let lagging: Vec<bool> = (0..node_count).into_par_iter().with_min_len(256).map_init(Vec::new, lags).collect();

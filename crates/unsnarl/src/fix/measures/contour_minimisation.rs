@@ -4,8 +4,8 @@ use crate::fix::Patient;
 use crate::fix::look::Look;
 use crate::fix::measure::{Candidate, Measure, MeasureName, Reason};
 use crate::fix::tools::Tools;
-use crate::untangle::contour_minimisation::ContourMinimisation;
-use crate::untangle::strain_bounds::StrainBounds;
+use crate::untangle::rearrange::contour_minimisation::ContourMinimisation;
+use crate::untangle::rearrange::strain_bounds::StrainBounds;
 
 /// With as many crossing pairs per vertex, or more, cloth is densely crumpled.
 const DENSE: f64 = 0.3;

@@ -1,4 +1,4 @@
-//! The last measure: steps that may lay pieces flat or make them anew, where everything that keeps their pose has
+//! The last measure: steps that may lay pieces flat or rebuild them, where everything that keeps their pose has
 //! failed.
 
 use super::steps;

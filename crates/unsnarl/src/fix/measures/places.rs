@@ -8,9 +8,9 @@
 //! Guarantees: what is given back crosses in fewer pairs; places do not depend on the number of threads.
 
 use crate::analysis::{self, Workspace};
-use crate::fix::driver;
+use crate::fix::driver::{self, Log};
 use crate::fix::look::Look;
-use crate::fix::measure::{Candidate, Measure, MeasureName, Reason};
+use crate::fix::measure::{Candidate, LeftOut, Measure, MeasureName, Reason};
 use crate::fix::places::{Place, PlacePatient, Surroundings, group};
 use crate::fix::tools::Tools;
 use crate::fix::{Continue, FixSettings, Outcome, Patient, Pose};
@@ -28,6 +28,9 @@ const LARGE: f64 = 0.6;
 const MOST_STEPS: usize = 400;
 /// Smaller cloth is gone through as a whole in less time, unless another measure has left only places of it.
 const SMALL: usize = 4000;
+
+/// Measures for all of the cloth.
+const NOT_IN_A_PLACE: [MeasureName; 3] = [MeasureName::Places, MeasureName::PreviousMethods, MeasureName::LayingOut];
 
 /// The measure.
 pub struct Places;
@@ -95,17 +98,17 @@ impl Work<'_> {
         let settings = FixSettings {
             pose: Pose::Kept,
             largest_step_count: MOST_STEPS.min(tools.settings.largest_step_count),
-            without: vec![MeasureName::Places, MeasureName::PreviousMethods, MeasureName::LayingOut],
+            without: tools.settings.without.iter().copied().chain(NOT_IN_A_PLACE.map(LeftOut::Measure)).collect(),
             ..tools.settings.clone()
         };
         let stop = &tools.stop;
         let solve = |place: &Place| {
             let place = surroundings.patient(place, &settings)?;
-            let outcome =
-                driver::untangle(place.patient.clone(), &place.settings, stop.clone(), &mut |_| match stop() {
-                    true => Continue::No,
-                    false => Continue::Yes,
-                });
+            let watch = (stop.clone(), Log::Nothing);
+            let outcome = driver::untangle(place.patient.clone(), &place.settings, watch, &mut |_| match stop() {
+                true => Continue::No,
+                false => Continue::Yes,
+            });
             Some(Solved { place, outcome })
         };
         let solved: Vec<Option<Solved>> = places.par_iter().map(solve).collect();

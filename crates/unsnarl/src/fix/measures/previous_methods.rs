@@ -4,7 +4,7 @@ use super::steps;
 use crate::fix::look::Look;
 use crate::fix::measure::{Candidate, Measure, MeasureName, Reason};
 use crate::fix::tools::Tools;
-use crate::fix::{FixMethod, FixSettings, Patient};
+use crate::fix::{FixMethod, Patient};
 
 /// The measure.
 pub struct PreviousMethods;
@@ -24,7 +24,7 @@ impl Measure for PreviousMethods {
     }
 
     fn attempt(&self, patient: &Patient, look: &Look, tools: &mut Tools) -> Option<Candidate> {
-        let settings = FixSettings { method: FixMethod::SimPrev, ..tools.settings.clone() };
+        let settings = tools.settings.clone().using(FixMethod::SimPrev);
         Some(steps::run(patient, look, tools, settings))
     }
 }

@@ -1,25 +1,64 @@
 //! How cloth moves in `fix`: dynamics without gravity and inertia proposes, contact decides.
 
+use super::rungs::RungName;
+use super::setup::Setup;
 use super::window::{Whole, Window};
 use super::{FixStage, Observe, Untangling};
-use crate::analysis::Tangle;
-use crate::contact::{self, ContactInput, ContactSettings, LastResort, PairRules};
-use crate::dynamics::support::Support;
+use crate::analysis::{self, Tangle};
+use crate::contact::{self, ContactInput, ContactMesh, ContactSettings, LastResort, PairRules};
+use crate::dynamics::support::{self, Support};
 use crate::dynamics::{self, Guidance, Hold, Start};
 use crate::model::Model;
 use crate::scene::environment::Environment;
 use crate::settings::{DynamicsSettings, Integration};
 use crate::state::State;
-use crate::untangle::sliding::Sliding;
-use crate::untangle::strain_bounds::StrainBounds;
+use crate::untangle::rearrange::sliding::Sliding;
+use crate::untangle::rearrange::strain_bounds::StrainBounds;
 use crate::untangle::{ColourRules, LoopGuard, Remedy};
 use unsnarl_geometry::{DVec3, VertexId};
 
-/// Rounds in which supports are found and those that pull are dropped.
-const SUPPORT_ROUNDS: usize = 3;
-/// A support is needed if its point would end below its plane, or above it by less than this, metres: else it would
-/// pull.
-const PULLED: f64 = 1e-9;
+/// Contact, and the part of the mesh that it looks at.
+pub(super) struct ContactStage {
+    mesh: ContactMesh,
+    /// Of every vertex, metres.
+    thickness: Vec<f64>,
+    /// What contact looks at, if that is not everything.
+    pub window: Option<Window>,
+    /// With as many vertices that may move, or more, a window would hold nearly everything.
+    no_window_from: usize,
+    workspace: contact::Workspace,
+}
+
+impl ContactStage {
+    /// For everything.
+    pub fn new(setup: &Setup, separation: f64) -> Self {
+        let topology = setup.assembly.topology().clone();
+        let thickness = vec![separation; topology.vertex_count()];
+        Self {
+            mesh: ContactMesh::new(topology, &setup.rest_lengths, &thickness),
+            thickness,
+            window: None,
+            no_window_from: usize::MAX,
+            workspace: contact::Workspace::default(),
+        }
+    }
+
+    /// Anything may have moved.
+    pub fn close_window(&mut self) {
+        self.window = None;
+        self.no_window_from = usize::MAX;
+    }
+
+    /// Opens the window of contact again if it does not fit any more. `analysis` has a tree of all triangles.
+    fn fit_window(&mut self, whole: &Whole, analysis: &mut analysis::Workspace) {
+        let free_count = whole.free.iter().filter(|&&free| free).count();
+        if !self.window.as_ref().is_some_and(|window| window.is_good(whole)) && free_count < self.no_window_from {
+            self.window = Window::open(whole, analysis.tree(whole.topology, whole.positions));
+            self.workspace = contact::Workspace::default();
+            self.no_window_from = self.window.as_ref().map_or(free_count, |_| usize::MAX);
+        }
+    }
+}
 
 impl Untangling {
     /// Dynamics and contact under the rules and forces of a remedy.
@@ -38,10 +77,12 @@ impl Untangling {
         let settings = contact_settings(&remedy.rules);
         observe(FixStage::Propose, &proposed);
         self.resolve(&proposed, &remedy.rules, &settings);
-        if !tangle.is_empty() && self.account.is_lawful() && self.has_red_grown() {
-            self.account.counts.retaken_steps += 1;
-            (self.state.positions, self.state.time) = (start, time);
-            let topology = self.assembly.topology().clone();
+        let is_guarded = !tangle.is_empty() && self.has_rung(RungName::RedGuard);
+        if is_guarded && self.shortening.theorem.is_lawful() && self.has_red_grown() {
+            self.shortening.theorem.counts.retaken_steps += 1;
+            self.adopt(&start);
+            self.state.time = time;
+            let topology = self.setup.assembly.topology().clone();
             let guard = LoopGuard::new(&remedy.rules, &topology, &tangle.colours.red_vertices, &tangle.loop_vertices());
             self.resolve(&proposed, &guard, &settings);
         }
@@ -51,16 +92,16 @@ impl Untangling {
     /// Whether the step has left more red than there was. What was seen is kept for the next look.
     fn has_red_grown(&mut self) -> bool {
         let after = self.analyze();
-        let has_grown = self.account.has_red_grown(&self.without_pinched(&after));
-        self.seen = Some((self.all_positions(), after));
+        let has_grown = self.shortening.theorem.has_red_grown(&self.without_pinched(&after));
+        self.memory.seen = Some((self.all_positions(), after));
         has_grown
     }
 
-    /// Lets clean cloth slide to where it is less strained, and home by a share of the way.
+    /// Lets clean cloth slide to where it is less strained, and back to where it was by a share of the way.
     ///
     /// Dynamics would bend it as well, by moves that contact throws back where layers lie on each other: the strain
     /// that this makes does not go away.
-    pub(super) fn slide(&mut self, rules: &ColourRules, homing: f64, observe: Observe) {
+    pub(super) fn slide(&mut self, rules: &ColourRules, share: f64, observe: Observe) {
         const ROUNDS: usize = 3;
         let mut free = self.free();
         free.iter_mut().zip(&self.active).for_each(|(free, active)| *free &= active);
@@ -68,14 +109,14 @@ impl Untangling {
         let (topology, shapes) = (&self.model.topology, &self.model.rest_shapes);
         let bounds = StrainBounds::around_rest(topology, shapes, StrainBounds::RELAXED);
         if let Some(mut sliding) = Sliding::new(&self.model.topology, &bounds, &free, 0.0, &places) {
-            for (vertex, home) in self.homes.iter().enumerate().filter(|(vertex, _)| free[*vertex]) {
-                let way = home.map_or(DVec3::ZERO, |home| home - places[vertex]);
-                places[vertex] += homing * way.clamp_length_max(self.local_size[vertex]);
+            for (vertex, target) in self.reference.targets.iter().enumerate().filter(|(vertex, _)| free[*vertex]) {
+                let way = target.map_or(DVec3::ZERO, |target| target - places[vertex]);
+                places[vertex] += share * way.clamp_length_max(self.setup.local_size[vertex]);
             }
             let (mut asked, mut slack) = (places.clone(), vec![0.0; places.len()]);
             for _ in 0..ROUNDS {
                 sliding.round(&bounds, &mut places, &mut |places| {
-                    for (vertex, push) in self.bodies.pushes_since(&mut asked, &mut slack, places) {
+                    for (vertex, push) in self.setup.bodies.pushes_since(&mut asked, &mut slack, places) {
                         if free[vertex] {
                             places[vertex] += push;
                         }
@@ -92,7 +133,7 @@ impl Untangling {
     /// Goes as far as contact lets cloth.
     fn resolve(&mut self, proposed: &[DVec3], rules: &dyn PairRules, settings: &ContactSettings) {
         let from = self.all_positions();
-        let to: Vec<DVec3> = proposed.iter().chain(&self.body_positions).copied().collect();
+        let to: Vec<DVec3> = proposed.iter().chain(&self.setup.body_positions).copied().collect();
         let mean_mass = self.model.masses.iter().sum::<f64>() / self.model.masses.len() as f64;
         let mut free: Vec<bool> = (0..from.len()).map(|vertex| self.active.get(vertex) == Some(&true)).collect();
         for (vertex, _) in &self.holds {
@@ -101,47 +142,35 @@ impl Untangling {
         let inverse_mass: Vec<f64> = free.iter().map(|&free| if free { 1.0 / mean_mass } else { 0.0 }).collect();
         // A drag moves what it holds: what is held is in the window too.
         self.holds.iter().for_each(|(vertex, _)| free[vertex.index()] = true);
-        self.fit_window(&from, &free);
+        let whole = Whole {
+            topology: self.setup.assembly.topology(),
+            positions: &from,
+            free: &free,
+            local_size: &self.setup.local_size,
+            rest_lengths: &self.setup.rest_lengths,
+            thickness: self.settings.separation,
+        };
+        self.contact.fit_window(&whole, &mut self.memory.analysis);
         let friction = vec![0.0; from.len()];
         let whole = ContactInput {
-            mesh: &self.mesh,
+            mesh: &self.contact.mesh,
             start: &from,
             end: &to,
             step: self.step_length(),
             inverse_mass: &inverse_mass,
-            thickness: &self.thickness,
+            thickness: &self.contact.thickness,
             friction: &friction,
             rules,
         };
-        let (workspace, stop) = (&mut self.contact_workspace, &*self.stop);
-        let resolved = match &self.window {
+        let (workspace, stop) = (&mut self.contact.workspace, &*self.stop);
+        let resolved = match &self.contact.window {
             None => contact::resolve_unless(&whole, settings, workspace, stop).positions,
             Some(window) => window.resolve(&whole, settings, workspace, stop),
         };
-        let moves = resolved.iter().zip(&from).zip(&self.local_size);
-        self.last_move = moves.map(|((to, from), size)| to.distance(*from) / size).fold(0.0, f64::max);
-        self.state.positions.copy_from_slice(&resolved[..proposed.len()]);
+        let moves = resolved.iter().zip(&from).zip(&self.setup.local_size);
+        self.relaxation.last_move = moves.map(|((to, from), size)| to.distance(*from) / size).fold(0.0, f64::max);
+        self.adopt(&resolved);
         self.state.time += self.step_length();
-    }
-
-    /// Makes the window of contact anew if it does not fit any more.
-    fn fit_window(&mut self, positions: &[DVec3], free: &[bool]) {
-        let topology = self.assembly.topology();
-        let whole = Whole {
-            topology,
-            positions,
-            free,
-            local_size: &self.local_size,
-            rest_lengths: &self.rest_lengths,
-            thickness: self.settings.separation,
-        };
-        let free_count = free.iter().filter(|&&free| free).count();
-        if !self.window.as_ref().is_some_and(|window| window.is_good(&whole)) && free_count < self.no_window_from {
-            let tree = self.analysis_workspace.tree(topology, positions);
-            self.window = Window::open(&whole, tree);
-            self.contact_workspace = contact::Workspace::default();
-            self.no_window_from = self.window.as_ref().map_or(free_count, |_| usize::MAX);
-        }
     }
 
     /// Where dynamics alone would move cloth. What is not active is held.
@@ -153,15 +182,15 @@ impl Untangling {
             Guidance { holds: held.map(|(vertex, point)| (vertex, Hold::At(point))).collect(), ..guidance.clone() };
         let near = self.planes_of_bodies();
         let start = start(&self.model, &self.state, self.step_length());
-        let mut proposed = dynamics::propose(&start, &guidance, &dynamics_settings(), &mut self.dynamics_workspace);
-        for _ in 0..SUPPORT_ROUNDS {
-            let needed = |plane: &&Support| plane.depth(&proposed.positions) > -PULLED;
+        let mut proposed = dynamics::propose(&start, &guidance, &dynamics_settings(), &mut self.memory.dynamics);
+        for _ in 0..support::ROUNDS {
+            let needed = |plane: &&Support| plane.pushes(&proposed.positions);
             let supports: Vec<Support> = near.iter().filter(needed).copied().collect();
             if supports == guidance.supports {
                 break;
             }
             guidance.supports = supports;
-            proposed = dynamics::propose(&start, &guidance, &dynamics_settings(), &mut self.dynamics_workspace);
+            proposed = dynamics::propose(&start, &guidance, &dynamics_settings(), &mut self.memory.dynamics);
         }
         self.limit_motion(&mut proposed.positions);
         proposed.positions
@@ -169,13 +198,13 @@ impl Untangling {
 
     /// The plane of the body below every vertex that may move and could reach one in a step.
     fn planes_of_bodies(&self) -> Vec<Support> {
-        if self.bodies.is_idle() {
+        if self.setup.bodies.is_idle() {
             return Vec::new();
         }
         let plane = |vertex: usize| {
-            let reach = self.settings.largest_move * self.local_size[vertex];
+            let reach = self.settings.largest_move * self.setup.local_size[vertex];
             let place = self.state.positions[vertex];
-            let sight = self.bodies.sight_within(place, reach).filter(|sight| sight.signed_distance > 0.0)?;
+            let sight = self.setup.bodies.sight_within(place, reach).filter(|sight| sight.signed_distance > 0.0)?;
             let kept = sight.signed_distance.min(self.settings.body_separation);
             Some(Support {
                 vertices: [VertexId::new(vertex); 3],
@@ -201,7 +230,7 @@ impl Untangling {
     fn limit_motion(&self, end: &mut [DVec3]) {
         for (vertex, end) in end.iter_mut().enumerate() {
             let start = self.state.positions[vertex];
-            let longest = self.settings.largest_move * self.local_size[vertex];
+            let longest = self.settings.largest_move * self.setup.local_size[vertex];
             *end = start + (*end - start).clamp_length_max(longest);
         }
     }

@@ -10,9 +10,8 @@
 //! still lists them.
 //! Does not: look at open bodies, which have no inside.
 
-use crate::analysis::colour::colour;
-use crate::analysis::{self, Assembly, PartKind, Tangle, TangledContour, Verdict, Workspace};
-use crate::untangle::pinch::{self, BodyMeshes, PinchSettings};
+use crate::analysis::{self, Assembly, PartKind, Tangle, Verdict, Workspace};
+use crate::untangle::bodies::pinch::{self, BodyMeshes, Excused, PinchSettings};
 use std::borrow::Cow;
 use unsnarl_geometry::{DVec3, Topology, TriMesh, TriangleId, VertexId};
 
@@ -57,20 +56,11 @@ impl Pinched {
     }
 
     /// A tangle without contours of bodies with pinched cloth.
-    pub fn leave_out<'a>(&self, topology: &Topology, tangle: &'a Tangle) -> Cow<'a, Tangle> {
-        let is_excused = |tangled: &TangledContour| {
-            let mut segments = tangled.contour.segments.iter();
-            let is_with_body = segments.clone().take(1).flatten().any(|&triangle| self.is_of_body(topology, triangle));
-            let mut cut_off = tangled.regions.cuts.iter().flat_map(|cut| cut.smaller_by_count.iter());
-            is_with_body && (segments.any(|&pair| self.excuses(topology, pair)) || cut_off.any(|&at| self.has(at)))
-        };
-        if self.flags.is_empty() || !tangle.contours.iter().any(is_excused) {
-            return Cow::Borrowed(tangle);
+    pub fn leave_out<'a>(&self, assembly: &Assembly, tangle: &'a Tangle) -> Cow<'a, Tangle> {
+        match self.flags.is_empty() {
+            true => Cow::Borrowed(tangle),
+            false => pinch::without_pinched(assembly, tangle, |vertex| self.has(vertex), Excused::WithBodies),
         }
-        let contours: Vec<TangledContour> =
-            tangle.contours.iter().filter(|contour| !is_excused(contour)).cloned().collect();
-        let colours = colour(topology, &contours);
-        Cow::Owned(Tangle { contours, colours })
     }
 
     /// A verdict without pairs of bodies with pinched cloth.
@@ -79,10 +69,6 @@ impl Pinched {
             verdict.pairs.retain(|pair| !self.excuses(topology, [pair.first, pair.second]));
         }
         verdict
-    }
-
-    fn is_of_body(&self, topology: &Topology, triangle: TriangleId) -> bool {
-        topology.triangle(triangle)[0].index() >= self.cloth_count
     }
 }
 

@@ -41,7 +41,7 @@ pub(super) struct Whole<'a> {
 
 /// Triangles nearer than this to one that moves are in the window, in sizes of the mesh.
 const NEAR: f64 = 1.5;
-/// A window is made anew when something has moved farther than this, in sizes of the mesh.
+/// A window is opened again when something has moved farther than this, in sizes of the mesh.
 const FAR: f64 = 0.5;
 /// There is no window where it would hold more than this part of all triangles.
 const LARGE: f64 = 0.6;

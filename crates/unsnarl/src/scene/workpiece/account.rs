@@ -2,8 +2,8 @@
 
 use super::Workpiece;
 use crate::analysis::Examination;
-use crate::fix::Outcome;
-use crate::fix::report::{Displacement, FixReport, Spread, mean_rest_edge, pinched_places};
+use crate::fix::report::{Displacement, Effort, FixReport, Spread, mean_rest_edge, pinched_places};
+use crate::fix::{Outcome, solved_by_measure};
 use crate::geometry::math::DVec3;
 
 impl Workpiece {
@@ -19,19 +19,23 @@ impl Workpiece {
             clean: after.report.clean,
             before: before.report,
             after: after.report.clone(),
-            steps: outcome.steps,
-            seconds: 0.0,
+            effort: Effort {
+                steps: outcome.steps,
+                seconds: 0.0,
+                resolvers: outcome.resolvers,
+                assumptions: outcome.assumptions,
+                pulls: outcome.pulls,
+                measures: outcome.attempts.clone(),
+            },
             moved_vertices,
             cloth_vertices: self.cloth_count(),
             displacement,
             stretch: Spread::of_stretch(&self.model, cloth),
             stretch_before: Spread::of_stretch(&self.model, &self.state.positions),
-            resolvers: outcome.resolvers,
-            assumptions: outcome.assumptions,
-            pulls: outcome.pulls,
+            places_solved: solved_by_measure(&outcome.places),
+            places: outcome.places.clone(),
             pinched,
             pairs_not_pinched,
-            measures: outcome.attempts.clone(),
         }
     }
 }

@@ -13,7 +13,7 @@ pub mod styles;
 pub use styles::StyleWish;
 
 use crate::analysis::{Assembly, PartKind};
-use crate::fix::{FixSettings, FoldStyle, Patient, SeamPlace};
+use crate::fix::{FixSettings, FoldStyle, Patient, SeamPlace, VertexSettings};
 use crate::geometry::math::DVec3;
 use crate::geometry::{TriMesh, UvMap, VertexId};
 use crate::model::{Cloth, Model, ModelError, Rest, RestAngles};
@@ -169,13 +169,13 @@ impl Workpiece {
     /// The default settings for these garments: their own layers, styles of their design, places of seams, the rest
     /// pose.
     pub fn settings(&self) -> FixSettings {
-        FixSettings {
+        let vertices = VertexSettings {
             layers: self.layers_by(|garment| self.garments[garment].layer),
             styles: self.garments.iter().flat_map(FoldStyle::chart).collect(),
             rest_pose: self.rest_pose.clone(),
             seam_places: self.garments.iter().flat_map(SeamPlace::chart).collect(),
-            ..FixSettings::default()
-        }
+        };
+        FixSettings { vertices, ..FixSettings::default() }
     }
 
     /// The layer of every vertex of cloth: one number for each garment, from the inside out. Empty: the garments' own.

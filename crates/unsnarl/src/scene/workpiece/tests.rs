@@ -55,7 +55,7 @@ fn a_rest_mesh_gives_shapes_and_a_pose_to_fall_back_to() {
     let large = workpiece(&bbii, 1, vec![RestWish::Mesh(&twice)]).unwrap();
     assert!((large.model.mean_rest_edge() / plain.model.mean_rest_edge() - 2.0).abs() < 1e-12);
     assert_eq!((plain.rest_pose.len(), &large.rest_pose), (0, &twice.positions));
-    assert_eq!(large.settings().rest_pose, twice.positions);
+    assert_eq!(large.settings().vertices.rest_pose, twice.positions);
     let other = TriMesh { triangles: bbii.mesh.triangles[1..].to_vec(), ..bbii.mesh.clone() };
     let error = workpiece(&bbii, 1, vec![RestWish::Mesh(&other)]).unwrap_err();
     assert!(matches!(error, WorkpieceError::RestTriangles { .. }));
@@ -118,5 +118,5 @@ fn clean_cloth_comes_back_bit_for_bit() {
     let outcome = fix::untangle(workpiece.patient(), &workpiece.settings(), &mut |_| Continue::Yes);
     assert_eq!(outcome.positions, mesh.positions);
     let report = workpiece.report(before.clone(), &before, &outcome, &workpiece.positions());
-    assert_eq!((report.clean, report.moved_vertices, report.steps), (true, 0, 0));
+    assert_eq!((report.clean, report.moved_vertices, report.effort.steps), (true, 0, 0));
 }

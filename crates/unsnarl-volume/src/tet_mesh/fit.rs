@@ -1,0 +1,108 @@
+//! How well the boundary of a mesh lies on the surface that it was made for.
+
+use crate::field::Field;
+use rayon::prelude::*;
+use unsnarl_geometry::DVec3;
+
+/// A boundary node farther from the surface than this share of the mean of its boundary edges lags.
+pub const LAGGING: f64 = 0.01;
+
+/// How well a boundary meets a surface.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Fit {
+    /// The largest distance of a boundary node, metres.
+    pub largest_distance: f64,
+    /// The largest distance of a corner, the middle of a side or the centre of a boundary triangle, in mean edges of the
+    /// triangle.
+    pub farthest_in_edges: f64,
+    /// Nodes of the boundary.
+    pub boundary_nodes: usize,
+    /// The nodes that lag, ascending.
+    pub lagging: Vec<u32>,
+}
+
+impl Fit {
+    /// Measures a boundary against a surface.
+    pub fn of(field: &dyn Field, positions: &[DVec3], boundary: &[[u32; 3]]) -> Self {
+        let mut edges = vec![(0.0, 0_u32); positions.len()];
+        for triangle in boundary {
+            for at in 0..3 {
+                let [from, to] = [triangle[at] as usize, triangle[(at + 1) % 3] as usize];
+                edges[from] = (edges[from].0 + positions[from].distance(positions[to]), edges[from].1 + 1);
+            }
+        }
+        let nodes: Vec<u32> = (0..positions.len() as u32).filter(|&node| edges[node as usize].1 > 0).collect();
+        let distance = |&node: &u32| field.value(positions[node as usize]).abs();
+        let distances: Vec<f64> = nodes.par_iter().with_min_len(256).map(distance).collect();
+        let lags = |(node, distance): (&u32, &f64)| {
+            let (length, count) = edges[*node as usize];
+            (*distance > LAGGING * length / f64::from(count)).then_some(*node)
+        };
+        let within = |triangle: &[u32; 3]| farthest(field, triangle.map(|node| positions[node as usize]));
+        let of_triangles: Vec<f64> = boundary.par_iter().with_min_len(256).map(within).collect();
+        Self {
+            largest_distance: distances.iter().copied().fold(0.0, f64::max),
+            farthest_in_edges: of_triangles.into_iter().fold(0.0, f64::max),
+            boundary_nodes: nodes.len(),
+            lagging: nodes.iter().zip(&distances).filter_map(lags).collect(),
+        }
+    }
+}
+
+/// The largest distance of seven points of a triangle, in its mean edges.
+fn farthest(field: &dyn Field, [a, b, c]: [DVec3; 3]) -> f64 {
+    let edge = (a.distance(b) + b.distance(c) + c.distance(a)) / 3.0;
+    let points = [a, b, c, 0.5 * (a + b), 0.5 * (b + c), 0.5 * (c + a), (a + b + c) / 3.0];
+    let mut last = (a, field.value(a).abs());
+    let mut most = last.1;
+    for point in points.into_iter().skip(1) {
+        last = (point, field.value_within(point, last.1 + point.distance(last.0)).abs());
+        most = most.max(last.1);
+    }
+    if edge > 0.0 { most / edge } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Below the plane z = 0.
+    struct Below;
+
+    impl Field for Below {
+        fn value(&self, point: DVec3) -> f64 {
+            point.z
+        }
+
+        fn gradient(&self, _: DVec3) -> DVec3 {
+            DVec3::Z
+        }
+    }
+
+    #[test]
+    fn nodes_off_the_surface_by_more_than_a_hundredth_of_their_edges_lag() {
+        let third = 0.75_f64.sqrt();
+        let positions =
+            [DVec3::ZERO, DVec3::new(1.0, 0.0, 0.009), DVec3::new(0.5, third, -0.012), DVec3::new(9.0, 9.0, 9.0)];
+        let fit = Fit::of(&Below, &positions, &[[0, 1, 2]]);
+        assert_eq!((fit.boundary_nodes, fit.lagging), (3, vec![2]));
+        assert!((fit.largest_distance - 0.012).abs() < 1e-15);
+        assert!((fit.farthest_in_edges - 0.012).abs() < 1e-5);
+    }
+
+    #[test]
+    fn the_middle_of_a_triangle_counts_where_its_corners_lie_on_the_surface() {
+        struct Ball;
+        impl Field for Ball {
+            fn value(&self, point: DVec3) -> f64 {
+                point.length() - 1.0
+            }
+            fn gradient(&self, point: DVec3) -> DVec3 {
+                point.normalize_or_zero()
+            }
+        }
+        let fit = Fit::of(&Ball, &[DVec3::X, DVec3::Y, DVec3::Z], &[[0, 1, 2]]);
+        assert!(fit.lagging.is_empty());
+        assert!((fit.farthest_in_edges - (1.0 - 3.0_f64.sqrt().recip()) / 2.0_f64.sqrt()).abs() < 1e-12);
+    }
+}
