@@ -52,8 +52,7 @@ pub struct UntangleSettings {
     pub method: Method,
     /// What 0.02 s leave of an edge that is shortened. Smaller: faster, less stable.
     pub gamma: f64,
-    /// Distance that red and green keep, as a share of the mesh's own size. Larger: faster, more jerks; stable up to
-    /// 0.3.
+    /// Distance that red and green keep, as a share of the mesh's own size. Larger: faster, more jerks; stable up to 0.3.
     pub red_green_separation: f64,
     /// Factor on bending stiffness around the loop vertex of a torn fold.
     pub tear_stiffening: f64,
@@ -100,8 +99,8 @@ pub struct TimeSettings {
     pub stretch_change: f64,
     /// How often a step may be halved before it is taken as it is, and reported.
     pub halvings: u32,
-    /// How often a step may be halved because contact could resolve it only by slowing cloth down. More: livelier cloth
-    /// in violent contact, and more time.
+    /// How often a step may be halved because contact could resolve it only by slowing cloth down. More: livelier cloth in
+    /// violent contact, and more time.
     pub collision_halvings: u32,
 }
 
@@ -141,8 +140,8 @@ pub struct DynamicsSettings {
 pub struct MassSpringSettings {
     /// The order of the half steps.
     pub newmark: Newmark,
-    /// Springs too stiff for a step of this length, seconds, are softened, and strain limits hold them. Shorter:
-    /// stiffer and slower. 0: true stiffness, and steps as short as it asks for.
+    /// Springs too stiff for a step of this length, seconds, are softened, and strain limits hold them. Shorter: stiffer and
+    /// slower. 0: true stiffness, and steps as short as it asks for.
     pub step: f64,
     /// Rounds of strain limiting. More: cloth that stretches less.
     pub strain_passes: u32,

@@ -48,8 +48,7 @@ pub struct SceneFile {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct OutputTable {
-    /// Levels of subdivision that does not intersect: every frame is refined as it is written, into the folder
-    /// `refined` of the cache. 0: none.
+    /// Levels of subdivision that does not intersect: every frame is refined as it is written, into the folder `refined` of the cache. 0: none.
     #[schemars(range(max = 6))]
     pub refine: u32,
 }
@@ -154,8 +153,7 @@ pub struct ClothTable {
     pub flypaper: Vec<ClothFlypaperTable>,
     /// For `unsnarl dress`: its place in the order, from the inside out; by default the sidecar's.
     pub layer: Option<i32>,
-    /// For `unsnarl dress`: how much it resists, beside the others; by default the root of its fabric's bending
-    /// stiffness over cotton's, 0.1 to 10.
+    /// For `unsnarl dress`: how much it resists, beside the others; by default the root of its fabric's bending stiffness over cotton's, 0.1 to 10.
     #[schemars(range(min = 0.0))]
     pub weight: Option<f64>,
     /// For `unsnarl dress`: its thickness, metres; by default its fabric's, but at least 1 mm.
