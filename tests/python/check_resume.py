@@ -1,4 +1,5 @@
-"""Kills `unsnarl sim` at random moments, resumes it, and compares every frame with an unbroken run.
+"""Kills `unsnarl sim` at random moments, resumes it, and compares every frame with an unbroken run: cloth on a ball, then cloth
+on rigid bodies.
 
     python tests/python/check_resume.py --unsnarl target/release/unsnarl --kills 50
 """
@@ -12,7 +13,7 @@ import sys
 import tempfile
 import time
 
-SCENE = """
+CLOTH = """
 [scene]
 frames = 40
 [[cloth]]
@@ -25,6 +26,25 @@ sphere = { radius = 0.15 }
 [settings.dynamics]
 integration = "bdf2"
 """
+RIGID = """
+[scene]
+frames = 30
+[[cloth]]
+sheet = { size = [0.4, 0.4], cells = [14, 14] }
+rotation = [-90, 0, 0]
+position = [0, 0.35, 0]
+[[body]]
+plane = {}
+[[rigid]]
+box = { size = [0.1, 0.1, 0.1] }
+position = [-0.055, 0.05, 0]
+copies = { count = [2, 2, 1], spacing = [0.11, 0.102, 0] }
+density = 200
+[[rigid]]
+sphere = { radius = 0.04 }
+position = [0.02, 0.5, 0.03]
+mass = 0.05
+"""
 
 
 def main():
@@ -34,20 +54,26 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     random.seed(arguments.seed)
+    rigid = arguments.kills * 2 // 5
+    check("cloth", CLOTH, arguments.kills - rigid, arguments.unsnarl)
+    check("cloth and rigid bodies", RIGID, rigid, arguments.unsnarl)
+
+
+def check(name, text, wanted, unsnarl):
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         scene = folder / "scene.toml"
-        scene.write_text(SCENE)
+        scene.write_text(text)
         begun = time.perf_counter()
-        subprocess.run([arguments.unsnarl, "-q", "sim", scene, "-o", folder / "whole"], check=True)
+        subprocess.run([unsnarl, "-q", "sim", scene, "-o", folder / "whole"], check=True)
         whole_time = time.perf_counter() - begun
         frames = sorted(path.name for path in (folder / "whole").glob("frame_*.unsnarl"))
         kills, runs = 0, 0
-        while kills < arguments.kills:
+        while kills < wanted:
             broken = folder / f"broken{runs}"
             runs += 1
             while True:
-                run = subprocess.Popen([arguments.unsnarl, "-q", "sim", scene, "-o", broken, "--resume"])
+                run = subprocess.Popen([unsnarl, "-q", "sim", scene, "-o", broken, "--resume"])
                 try:
                     run.wait(timeout=random.uniform(0.005, 0.4 * whole_time))
                     if run.returncode != 0:
@@ -65,7 +91,7 @@ def main():
             if len(reports) < len(frames) - 2:
                 sys.exit(f"only {len(reports)} reports for {len(frames)} frames")
             print(f"{kills} kills so far, {len(same)} frames identical, half-written files left: {len(left)}")
-    print(f"{kills} kills in {runs} runs: all frames identical to the unbroken run")
+    print(f"{name}: {kills} kills in {runs} runs: all frames identical to the unbroken run")
 
 
 if __name__ == "__main__":

@@ -22,6 +22,8 @@ before(async () => {
   execFileSync(program, ["make", "closed", "-o", join(folder, "small.obj"), "--resolution", "8", "-q"]);
   for (const name of ["closed", "bbii"]) execFileSync(program, ["make", name, "-o", join(folder, `${name}.obj`), "-q"]);
   execFileSync(program, ["sim", join(scenes, "hanging_sheet.toml"), "-o", join(folder, "hanging"), "--set", "scene.frames=6", "--set", 'cloth.0.sheet.cells=[14,14]', "--set", "cloth.0.pin=[{vertices=[0,14]}]", "-q"]);
+  execFileSync(program, ["sim", join(scenes, "hammock.toml"), "-o", join(folder, "ball"), "--set", "scene.frames=8", "--set", "cloth.0.sheet.cells=[16,8]", "--set", "rigid.0.position=[0,1.14,0]", "-q"]);
+  execFileSync(program, ["sim", join(scenes, "billiards.toml"), "-o", join(folder, "billiards"), "--set", "scene.frames=8", "-q"]);
   writeFileSync(join(folder, "broken.obj"), "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 9\n");
   studio = await startStudio(program, folder);
   browser = await startBrowser();
@@ -57,7 +59,7 @@ function check(path) {
 test("the empty page offers files and samples", async () => {
   assert.equal(await data("mode"), "empty");
   assert.ok((await page.locator("#samples button").count()) >= 7);
-  assert.equal(await page.locator("#files button").count(), 5);
+  assert.equal(await page.locator("#files button").count(), 7);
   await picture("empty");
 });
 
@@ -257,6 +259,18 @@ test("a simulation plays to its end", async () => {
   await page.keyboard.press("ArrowLeft");
   await page.waitForFunction(() => document.getElementById("scrub").value === "5");
 });
+
+for (const name of ["ball", "billiards"]) {
+  test(`rigid bodies of ${name} play to their end`, async () => {
+    await open(name);
+    const before = await page.locator("canvas").first().screenshot();
+    await page.click("#play");
+    await page.waitForFunction(() => document.getElementById("scrub").value === "8", null, { timeout: 60000 });
+    await page.waitForFunction(() => document.getElementById("play").textContent === "Play");
+    assert.ok(!before.equals(await page.locator("canvas").first().screenshot()), "something moved");
+    await picture(`rigid_${name}`);
+  });
+}
 
 test("dark, and a phone-wide window, fit and stay readable", async () => {
   await open("closed.obj");

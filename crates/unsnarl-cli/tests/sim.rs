@@ -53,7 +53,8 @@ fn the_schema_is_json_and_needs_no_scene() {
     assert!(schema["properties"]["cloth"].is_object());
 }
 
-/// Interrupted at some step: the frames that are there stay, the line that is printed goes on, and all ends as an unbroken run does.
+/// Interrupted at some step: the frames that are there stay, the line that is printed goes on, and all ends as an
+/// unbroken run does.
 #[test]
 fn an_interrupted_run_says_how_to_go_on_and_goes_on_to_the_same_frames() {
     let folder = Folder::new().with("s.toml", SCENE);
@@ -150,4 +151,55 @@ fn models_and_solvers_change_with_one_word() {
         let run = folder.run(&["sim", "s.toml", "-o", name, "--set", change]);
         assert_eq!((run.status, run.err.as_str()), (0, ""), "{name}");
     }
+}
+
+const RIGID: &str = "[scene]\nframes = 6\n[[body]]\nplane = {}\n[[rigid]]\nname = \"box\"\nbox = { size = [0.1, 0.1, 0.1] }\n\
+                     position = [0, 0.06, 0]\ncopies = { count = [1, 3, 1], spacing = [0.01, 0.12, 0] }\n\
+                     [[rigid]]\nring = { radius = 0.1, tube = 0.02 }\nposition = [0.3, 0.2, 0]\nspin = [1, 0, 0]\n";
+
+#[test]
+fn a_scene_without_cloth_becomes_frames_reports_a_picture_and_exports() {
+    let folder = Folder::new().with("s.toml", RIGID);
+    let run = folder.run(&["sim", "s.toml", "-o", "out", "--picture", "p.png"]);
+    assert_eq!((run.status, run.err.as_str()), (0, ""));
+    assert_eq!(frames(&folder, "out").len(), 7);
+    let lines = std::fs::read_to_string(folder.path("out/frames.jsonl")).unwrap();
+    for row in lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()) {
+        let rigid = &row["rigid"];
+        for key in ["pairs", "collision_impulses", "contact_impulses", "levels", "deepest", "kinetic_energy"] {
+            assert!(rigid[key].is_number(), "{key} in {row}");
+        }
+        assert_eq!(rigid["lost"], 0);
+    }
+    for ending in ["usda", "glb", "obj", "pc2"] {
+        let run = folder.run(&["export", "out", "-o", &format!("x.{ending}")]);
+        assert_eq!(run.status, 0, "{}", run.err);
+    }
+    assert!(folder.path("x_000006.obj").exists());
+}
+
+/// Cut off after some frames and gone on with, on one thread and on two: the same bytes.
+#[test]
+fn rigid_bodies_go_on_to_the_same_bytes() {
+    let cloth =
+        "[[cloth]]\nsheet = { size = [0.3, 0.3], cells = [6, 6] }\nrotation = [-90, 0, 0]\nposition = [0, 0.4, 0]\n";
+    let folder = Folder::new().with("s.toml", &format!("{RIGID}{cloth}"));
+    assert_eq!(folder.run(&["--threads", "1", "sim", "s.toml", "-o", "whole"]).status, 0);
+    assert_eq!(folder.run(&["--threads", "2", "sim", "s.toml", "-o", "broken"]).status, 0);
+    let whole = frames(&folder, "whole");
+    assert!(whole == frames(&folder, "broken"));
+    for frame in 4..=6 {
+        std::fs::remove_file(folder.path(&format!("broken/frame_{frame:06}.unsnarl"))).unwrap();
+    }
+    assert_eq!(folder.run(&["--threads", "2", "sim", "s.toml", "-o", "broken", "--resume"]).status, 0);
+    assert!(whole == frames(&folder, "broken"));
+}
+
+#[test]
+fn an_impossible_rigid_body_is_one_line_and_nothing_is_written() {
+    let folder = Folder::new().with("s.toml", "[[rigid]]\nsphere = { radius = 0.1 }\ndensity = -3\n");
+    let run = folder.run(&["sim", "s.toml", "-o", "out"]);
+    assert_eq!(run.status, 2);
+    assert_eq!(run.err.trim_end(), "error: s.toml:3: rigid.0.density: -3; expected a number above 0");
+    assert!(!folder.path("out").exists());
 }

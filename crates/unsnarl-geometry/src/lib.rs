@@ -9,6 +9,7 @@ pub mod ccd;
 pub mod distance;
 pub mod ids;
 pub mod intersection;
+pub mod mass_properties;
 pub mod math;
 pub mod predicates;
 pub mod stencil;
@@ -19,6 +20,7 @@ pub mod triangulate;
 
 pub use aabb::Aabb;
 pub use ids::{EdgeId, TriangleId, VertexId};
+pub use mass_properties::MassProperties;
 pub use math::{DMat3, DVec2, DVec3};
 pub use stencil::Stencil;
 pub use topology::{Topology, TopologyError};

@@ -1,6 +1,7 @@
 //! `unsnarl.Scene`: a scene file, stepped from Python.
 //!
-//! A frame that Ctrl-C leaves is finished in the background, step by step until it hears of it; the next call waits for that.
+//! A frame that Ctrl-C leaves is finished in the background, step by step until it hears of it; the next call waits for
+//! that.
 
 use crate::arrays::{self, wrong};
 use crate::working::{self, Stop};
@@ -120,7 +121,7 @@ impl Simulated {
     ) -> PyResult<Vec<(String, Bound<'py, PyArray2<f64>>, Bound<'py, PyArray2<i32>>)>> {
         let bodies: Vec<(String, Vec<DVec3>, Vec<[u32; 3]>)> = self.read(py, |inner| {
             let world = &inner.simulation.world;
-            let places = world.surfaces.positions_at(&world.bodies, inner.simulation.state.time);
+            let places = world.surfaces.positions_at(&world.bodies, inner.simulation.state.moment());
             let mut first = 0;
             let mut own = |(body, mesh): (&unsnarl::bodies::Body, &unsnarl_geometry::TriMesh)| {
                 let range = first..first + mesh.positions.len();
@@ -157,7 +158,9 @@ impl Simulated {
             model.pins.sort_unstable();
             model.pins.dedup();
             let (environment, bodies, handles) = (world.environment, world.bodies.clone(), world.handles.clone());
-            let mut fresh = World::new(model, environment, bodies, handles).map_err(|error| error.to_string())?;
+            let rigid = world.rigid.clone();
+            let mut fresh =
+                World::with_rigid(model, environment, bodies, handles, rigid).map_err(|error| error.to_string())?;
             fresh.flypaper_weights = world.flypaper_weights.clone();
             inner.simulation.world = fresh;
             Ok(())

@@ -8,7 +8,7 @@ use crate::folder::{Folder, PathError};
 use crate::log::Log;
 use crate::opening::{self, OpenError, Opened, Opening};
 use crate::packet::Packet;
-use crate::playback::Playback;
+use crate::playback::{Playback, PlayedFrame};
 use crate::portrait;
 use crate::workpiece::{Advance, Pin, Workpiece};
 use serde_json::json;
@@ -310,9 +310,11 @@ impl Desk {
         let (Some(playback), Some(workpiece)) = (&self.playback, &mut self.workpiece) else {
             return Err(Trouble::Refusal("no simulation is open".to_owned()));
         };
-        let (number, time, positions) = playback.frame(number).map_err(|error| Trouble::Refusal(error.to_string()))?;
-        workpiece.lay(positions);
+        let PlayedFrame { number, time, cloth, bodies } =
+            playback.frame(number).map_err(|error| Trouble::Refusal(error.to_string()))?;
+        workpiece.lay(cloth, bodies);
         let packet = portrait::frame(workpiece, "playing").field("number", number).field("time", time);
+        let packet = portrait::with_bodies(packet, workpiece);
         Ok(self.send(packet)?)
     }
 
@@ -344,6 +346,9 @@ impl Desk {
             let mut text = serde_json::to_vec_pretty(&report).map_err(|error| Trouble::Refusal(error.to_string()))?;
             text.push(b'\n');
             return Ok((text, workpiece.verdict.as_ref().is_some_and(|verdict| verdict.is_clean())));
+        }
+        if workpiece.opened.garment_count == 0 {
+            return Err(Trouble::Refusal("there is no cloth to save; unsnarl export writes rigid bodies".to_owned()));
         }
         let first: &MeshFile = &workpiece.opened.files[0];
         let Some(format) = first.format_for(path).or_else(|| Format::for_output(path)) else {

@@ -135,7 +135,7 @@ pub fn from_sample(name: &str, resolution: Option<usize>) -> Result<Opened, Open
     join(vec![file], vec![format!("{name}.obj")], 1, &flat, Vec::new())
 }
 
-/// The cloth of a simulation cache, at its first frame.
+/// The cloth of a simulation cache, at its first frame, and its rigid bodies as bodies. Obstacles are not shown.
 pub fn from_cache(name: &str, cache: &Cache) -> Result<Opened, OpenError> {
     let unusable = |error: CacheError| OpenError::Unusable(error.to_string());
     let mesh = cache.mesh().map_err(unusable)?;
@@ -158,6 +158,17 @@ pub fn from_cache(name: &str, cache: &Cache) -> Result<Opened, OpenError> {
         names.push(piece.name.clone());
     }
     let garment_count = files.len();
+    let shapes = cache.rigid_shapes().map_err(unusable)?;
+    let placed = cache.rigid_placements(cache.info.first_frame).map_err(unusable)?;
+    for ((group, placements), shape) in cache.info.rigid.iter().zip(placed).zip(&shapes) {
+        let mut part = TriMesh::default();
+        for placement in placements {
+            let positions = shape.positions.iter().map(|&point| placement.to_world(point)).collect();
+            part.append(&TriMesh { positions, triangles: shape.triangles.clone() });
+        }
+        files.push(MeshFile::new(part, None));
+        names.push(group.name.clone());
+    }
     let mut opened = join(files, names, garment_count, &AtRest::as_loaded(), Vec::new())?;
     opened.name = name.to_owned();
     Ok(opened)

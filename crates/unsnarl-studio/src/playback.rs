@@ -4,17 +4,31 @@ use crate::packet::Packet;
 use serde_json::Value;
 use std::path::Path;
 use unsnarl::analysis::{self, Assembly};
-use unsnarl_geometry::DVec3;
+use unsnarl_geometry::{DVec3, TriMesh};
 use unsnarl_io::cache::{Cache, CacheError};
 
 /// A cache that is shown.
 pub struct Playback {
     cache: Cache,
+    /// One surface per group of rigid bodies.
+    shapes: Vec<TriMesh>,
     last_frame: u32,
     reports: Vec<Value>,
     /// The next frame whose contours are to be counted.
     next_count: u32,
     workspace: analysis::Workspace,
+}
+
+/// A frame of a cache.
+pub struct PlayedFrame {
+    /// Its number.
+    pub number: u32,
+    /// Seconds.
+    pub time: f64,
+    /// Positions of cloth.
+    pub cloth: Vec<DVec3>,
+    /// Positions of rigid bodies.
+    pub bodies: Vec<DVec3>,
 }
 
 impl Playback {
@@ -28,7 +42,8 @@ impl Playback {
         let lines = std::fs::read_to_string(folder.join("frames.jsonl")).unwrap_or_default();
         let reports = lines.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
         let next_count = cache.info.first_frame;
-        Ok(Self { cache, last_frame, reports, next_count, workspace: analysis::Workspace::default() })
+        let shapes = cache.rigid_shapes()?;
+        Ok(Self { cache, shapes, last_frame, reports, next_count, workspace: analysis::Workspace::default() })
     }
 
     /// The cache itself.
@@ -45,11 +60,12 @@ impl Playback {
             .field("reports", &self.reports)
     }
 
-    /// Number, time and positions of a frame; a number beyond the end gives the last.
-    pub fn frame(&self, number: u32) -> Result<(u32, f64, Vec<DVec3>), CacheError> {
+    /// A frame; a number beyond the end gives the last.
+    pub fn frame(&self, number: u32) -> Result<PlayedFrame, CacheError> {
         let number = number.clamp(self.cache.info.first_frame, self.last_frame);
-        let (time, positions) = self.cache.read_positions(number)?;
-        Ok((number, time, positions))
+        let (time, cloth) = self.cache.read_positions(number)?;
+        let bodies = self.cache.rigid_positions(number, &self.shapes)?;
+        Ok(PlayedFrame { number, time, cloth, bodies })
     }
 
     /// Counts the contours of one more frame; `None` when all are counted.
@@ -59,8 +75,10 @@ impl Playback {
             return None;
         }
         self.next_count += 1;
-        let contours = match self.cache.read_positions(number) {
-            Ok((_, positions)) => analysis::analyze(assembly, &positions, &mut self.workspace).contours.len(),
+        let contours = match self.frame(number) {
+            Ok(PlayedFrame { cloth, bodies, .. }) => {
+                analysis::analyze(assembly, &[cloth, bodies].concat(), &mut self.workspace).contours.len()
+            }
             Err(_) => 0,
         };
         Some(Packet::new("strip").field("number", number).field("contours", contours))

@@ -86,6 +86,11 @@ fn panel_corners(uv: &UvMap, triangle: usize) -> [DVec2; 3] {
     uv.triangles[triangle].map(|at| uv.coordinates[at as usize])
 }
 
+/// Where rigid bodies are in a frame of a simulation.
+pub fn with_bodies(packet: Packet, workpiece: &Workpiece) -> Packet {
+    packet.reals("bodies", reals(&workpiece.opened.body_positions))
+}
+
 fn reals(points: &[DVec3]) -> impl Iterator<Item = f32> + '_ {
     points.iter().flat_map(|point| point.to_array().map(|value| value as f32))
 }

@@ -165,10 +165,15 @@ impl Workpiece {
         self.apply_holds();
     }
 
-    /// Lays cloth elsewhere, as a frame of a simulation does.
-    pub fn lay(&mut self, positions: Vec<DVec3>) {
-        if positions.len() == self.positions().len() {
-            self.untangling.state.positions = positions;
+    /// Lays cloth and bodies elsewhere, as a frame of a simulation does.
+    pub fn lay(&mut self, positions: Vec<DVec3>, bodies: Vec<DVec3>) {
+        if positions.len() == self.positions().len() && bodies.len() == self.opened.body_positions.len() {
+            if bodies == self.opened.body_positions {
+                self.untangling.state.positions = positions;
+            } else {
+                self.opened.body_positions = bodies;
+                self.restart(positions);
+            }
             self.look = Look::Stale;
             self.analyze();
         }

@@ -4,6 +4,7 @@ use crate::analysis::report::TypeCounts;
 use crate::contact::ContactReport;
 use crate::dynamics::DynamicsReport;
 use crate::geometry::VertexId;
+use crate::rigid;
 use serde::Serialize;
 
 /// What one step did.
@@ -25,6 +26,10 @@ pub struct StepReport {
     pub pinched: Vec<VertexId>,
     /// The largest stretch of a triangle at the end, over all directions; 1 is unstretched.
     pub largest_stretch: f64,
+    /// What simulated bodies did; `None` where there are none.
+    pub rigid: Option<rigid::Report>,
+    /// How often bodies and cloth were moved until they agreed on what they give each other.
+    pub coupling_rounds: u32,
 }
 
 /// What one frame did: the steps added up.
@@ -56,6 +61,17 @@ pub struct FrameReport {
     pub intersections: TypeCounts,
     /// The largest stretch at the end of the frame; 1 is unstretched.
     pub largest_stretch: f64,
+    /// What simulated bodies did; absent where there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rigid: Option<rigid::Report>,
+    /// The most times that bodies and cloth were moved in one step until they agreed on what they give each other;
+    /// absent without simulated bodies.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub coupling_rounds: u32,
+}
+
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 /// What contact did in the steps of a frame, added up unless said.
@@ -115,5 +131,9 @@ impl FrameReport {
         self.pulls = step.pulls;
         self.pinched = step.pinched.len();
         self.largest_stretch = step.largest_stretch;
+        if let Some(later) = step.rigid {
+            self.rigid = Some(self.rigid.map_or(later, |before| before.merge(later)));
+        }
+        self.coupling_rounds = self.coupling_rounds.max(step.coupling_rounds);
     }
 }

@@ -3,6 +3,7 @@
 //! Scene files, `--set path=value` and the published schema are derived from these types.
 
 use crate::contact::ContactSettings;
+use crate::rigid;
 use crate::untangle::bodies::pinch::PinchSettings;
 use crate::untangle::{ClassicSettings, Method};
 use schemars::JsonSchema;
@@ -20,6 +21,27 @@ pub struct Settings {
     pub collision: ContactSettings,
     /// What is done about cloth that crosses.
     pub untangle: UntangleSettings,
+    /// How rigid bodies move and touch.
+    pub rigid: rigid::Settings,
+    /// How cloth and rigid bodies agree on what they give each other.
+    pub coupling: CouplingSettings,
+}
+
+/// How cloth and rigid bodies agree on what they give each other in a step.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct CouplingSettings {
+    /// Times at most that bodies and cloth are moved in one step. 1: bodies feel cloth one step late, and light bodies
+    /// under heavy cloth are thrown off.
+    pub rounds: u32,
+    /// A body may be given this change of velocity, m/s, after a step without another round. Smaller: more rounds.
+    pub tolerance: f64,
+}
+
+impl Default for CouplingSettings {
+    fn default() -> Self {
+        Self { rounds: 4, tolerance: 0.01 }
+    }
 }
 
 /// What is done about cloth that crosses.

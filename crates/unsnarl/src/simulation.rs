@@ -1,20 +1,22 @@
 //! The front door: a world, its state, and time going on.
 //!
-//! Guarantees: stepping cannot fail. A step that would distort a triangle too far, or that contact could resolve only by
-//! its last resort, is taken again as two half steps, at most as often as the settings say, and reported; numbers that are not finite count
-//! as too far. (The second rule is the adaptive collision step of Bridson 2003, 2.3)
+//! Guarantees: stepping cannot fail. A step that would distort a triangle too far, or that contact could resolve only
+//! by its last resort, is taken again as two half steps, at most as often as the settings say, and reported; numbers
+//! that are not finite count as too far. (The second rule is the adaptive collision step of Bridson 2003, 2.3)
 
 use crate::analysis::report::TypeCounts;
 use crate::analysis::{self, Assembly, PartKind, Tangle};
 use crate::bodies::keyframes::Keyframes;
 use crate::bodies::{Body, Form, Surfaces};
 use crate::contact::{ContactScene, FinalFrameChoice, ObstacleMesh};
+use crate::coupling::{self, Rider};
 use crate::dynamics::{self, Guidance, Hold};
 use crate::geometry::math::is_finite;
 use crate::geometry::{DVec3, Topology, TopologyError, TriMesh, VertexId};
 use crate::model::{Model, Piece};
 use crate::output::final_frame::final_frame;
 use crate::report::FrameReport;
+use crate::rigid_world::RigidWorld;
 use crate::scene::environment::Environment;
 use crate::settings::Settings;
 use crate::state::State;
@@ -43,6 +45,9 @@ pub struct World {
     /// How much each surface counts for cloth that several pinch.
     pub flypaper_weights: FlypaperWeights,
     pub(crate) body_meshes: BodyMeshes,
+    /// Simulated bodies, and what they bump into.
+    pub rigid: RigidWorld,
+    pub(crate) riders: Vec<Rider>,
 }
 
 /// Vertices that move together on rails.
@@ -66,26 +71,43 @@ impl World {
         bodies: Vec<Body>,
         handles: Vec<Handle>,
     ) -> Result<Self, TopologyError> {
+        Self::with_rigid(model, environment, bodies, handles, RigidWorld::default())
+    }
+
+    /// The same with simulated bodies, whose surfaces are the last of `bodies`. Without cloth nothing is prepared that
+    /// only cloth needs.
+    pub fn with_rigid(
+        model: Model,
+        environment: Environment,
+        bodies: Vec<Body>,
+        handles: Vec<Handle>,
+        rigid: RigidWorld,
+    ) -> Result<Self, TopologyError> {
         let surfaces = Surfaces::new(&bodies, model.mean_rest_edge());
         let obstacle = |(body, mesh): (&Body, &TriMesh)| ObstacleMesh {
             mesh: mesh.clone(),
             thickness: body.thickness,
             friction: body.friction,
         };
-        let obstacles: Vec<ObstacleMesh> = bodies.iter().zip(surfaces.meshes()).map(obstacle).collect();
+        let met: &[Body] = if model.masses.is_empty() { &[] } else { &bodies };
+        let obstacles: Vec<ObstacleMesh> = met.iter().zip(surfaces.meshes()).map(obstacle).collect();
         let contact = ContactScene::new(&model, &obstacles)?;
         let own = |piece: &Piece| model.topology.own_triangles(piece.triangles.clone(), piece.vertices.start);
         let of_cloth: Vec<Vec<[u32; 3]>> = model.pieces.iter().map(own).collect();
         let cloth = (model.pieces.iter().zip(&of_cloth))
             .map(|(piece, own)| (piece.name.clone(), PartKind::Cloth, piece.vertices.len(), own.as_slice()));
-        let solid = (bodies.iter().zip(surfaces.meshes()))
+        let solid = (met.iter().zip(surfaces.meshes()))
             .map(|(body, mesh)| (body.name.clone(), PartKind::Body, mesh.positions.len(), mesh.triangles.as_slice()));
         let assembly = Assembly::new(cloth.chain(solid))?;
         let sizes = mesh_sizes(&model, assembly.topology().vertex_count());
-        let mut body_meshes = BodyMeshes::new(bodies.iter().map(|body| body.name.as_str()).zip(surfaces.meshes()))?;
-        if bodies.iter().all(|body| matches!(body.form, Form::Solid { .. })) {
+        // Simulated bodies rest on others with a little overlap; that is no pinch.
+        let obstacle_count = met.iter().take_while(|body| !matches!(body.form, Form::Simulated { .. })).count();
+        let on_rails = &met[..obstacle_count];
+        let mut body_meshes = BodyMeshes::new(on_rails.iter().map(|body| body.name.as_str()).zip(surfaces.meshes()))?;
+        if on_rails.iter().all(|body| matches!(body.form, Form::Solid { .. })) {
             body_meshes = body_meshes.of_convex_bodies();
         }
+        let riders = coupling::riders(met, &surfaces, model.masses.len());
         let flypaper_weights = FlypaperWeights::default();
         Ok(Self {
             model,
@@ -98,10 +120,12 @@ impl World {
             sizes,
             flypaper_weights,
             body_meshes,
+            rigid,
+            riders,
         })
     }
 
-    /// Cloth and the surfaces of all bodies, part by part.
+    /// Cloth and the surfaces of all bodies, part by part; empty without cloth.
     pub fn assembly(&self) -> &Assembly {
         &self.assembly
     }
@@ -113,7 +137,10 @@ impl World {
 
     /// Where everything of [`World::topology`] is in a state.
     pub fn all_positions(&self, state: &State) -> Vec<DVec3> {
-        [state.positions.as_slice(), &self.surfaces.positions_at(&self.bodies, state.time)].concat()
+        if self.model.masses.is_empty() {
+            return Vec::new();
+        }
+        [state.positions.as_slice(), &self.surfaces.positions_at(&self.bodies, state.moment())].concat()
     }
 
     /// What the handles ask for at a time.
@@ -150,8 +177,8 @@ impl Simulation {
         Self { world, state, settings, shown: None, pinched: Vec::new(), workspace: Workspace::default() }
     }
 
-    /// Goes on by a duration, in equal steps no longer than the settings and the model allow. `observe` hears of every stage;
-    /// when it says stop, the step is finished and nothing more is done.
+    /// Goes on by a duration, in equal steps no longer than the settings and the model allow. `observe` hears of every
+    /// stage; when it says stop, the step is finished and nothing more is done.
     pub fn advance(
         &mut self,
         duration: f64,

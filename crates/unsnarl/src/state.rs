@@ -1,7 +1,9 @@
 //! All that changes while cloth moves. Saved and loaded, it goes on bit for bit.
 
+use crate::bodies::Moment;
 use crate::geometry::DVec3;
 use crate::rest_shape::RestShape;
+use crate::rigid::{RigidState, Wrench};
 use crate::untangle::resolvers::esef::Pull;
 
 /// Where cloth is, how it moves, and the rest shapes in force.
@@ -23,6 +25,11 @@ pub struct State {
     pub pulls: Vec<Pull>,
     /// The step before this one, for two-step integration; `None` at the start and after a jump.
     pub previous: Option<Previous>,
+    /// Simulated bodies: where they are and how they move.
+    pub rigid: RigidState,
+    /// What cloth pressed each simulated body with in the last step, as a force (N) and a moment (N m); empty before
+    /// the first. The next step sets out from it.
+    pub loads: Vec<Wrench>,
 }
 
 /// What a two-step integrator remembers.
@@ -48,6 +55,13 @@ impl State {
             rest_angles,
             pulls: Vec::new(),
             previous: None,
+            rigid: RigidState::default(),
+            loads: Vec::new(),
         }
+    }
+
+    /// When it is, and where simulated bodies are.
+    pub fn moment(&self) -> Moment<'_> {
+        Moment { time: self.time, poses: &self.rigid.placements }
     }
 }

@@ -1,6 +1,9 @@
 //! One step: the only place that calls the stages, in the order in which data flows.
 //!
-//! bodies -> analysis -> untangle -> dynamics (propose) -> contact -> dynamics (finish)
+//! rigid -> bodies -> analysis -> untangle -> dynamics (propose) -> contact -> dynamics (finish)
+//!
+//! Where cloth presses simulated bodies harder or softer than expected, the whole is done again with a better guess;
+//! see `coupling.rs`.
 
 mod analyses;
 mod trial;
@@ -8,13 +11,15 @@ mod trial;
 pub use analyses::Analyses;
 
 use crate::analysis::Tangle;
-use crate::bodies::{self, Obstacle};
+use crate::bodies::{self, Moment, Obstacle};
 use crate::contact::{self, CollisionMethod, Part};
+use crate::coupling::{self, Guess};
 use crate::dynamics::{self, Guidance, Hold, Start};
 use crate::geometry::{DVec3, VertexId};
 use crate::model::Model;
 use crate::report::StepReport;
 use crate::rest_shape::principal_stretches;
+use crate::rigid::{self, RigidState, Wrench};
 use crate::settings::{Flypaper, Settings};
 use crate::simulation::World;
 use crate::state::State;
@@ -31,6 +36,8 @@ use trial::{Outcome, Trial};
 /// The stages, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
+    /// Simulated bodies have moved.
+    Rigid,
     /// Obstacles have been placed.
     Bodies,
     /// What crosses at the start is known.
@@ -50,6 +57,8 @@ pub enum Stage {
 /// Memory of all stages. Dropping it changes no result.
 #[derive(Clone, Debug, Default)]
 pub struct Workspace {
+    /// Memory of simulated bodies.
+    pub rigid: rigid::Workspace,
     /// Memory of dynamics.
     pub dynamics: dynamics::Workspace,
     /// Memory of analysis.
@@ -69,29 +78,89 @@ pub fn step(
     workspace: &mut Workspace,
     observe: &mut dyn FnMut(Stage),
 ) -> (State, StepReport) {
-    let moment = Moment::new(world, state, settings, length);
+    let rigid_bodies = &world.rigid.bodies;
+    if rigid_bodies.bodies.is_empty() {
+        let Clothed { next, report, .. } = step_cloth(world, state, &state.rigid, settings, length, workspace, observe);
+        return (next, report);
+    }
+    let mut guess = Guess::from_loads(&state.loads, rigid_bodies.bodies.len(), length);
+    let cloth_mass = world.model.masses.iter().sum();
+    let mut best: Option<(f64, Clothed, Vec<Wrench>)> = None;
+    for round in 1..=settings.coupling.rounds.max(1) {
+        let mut moved = state.rigid.clone();
+        world.rigid.prescribe(&world.bodies, &mut moved, state.time, length);
+        let gravity = world.environment.gravity;
+        let rigid_memory = &mut workspace.rigid;
+        let done =
+            rigid::advance(rigid_bodies, &mut moved, length, gravity, &guess.given, &settings.rigid, rigid_memory);
+        world.rigid.arrive(&world.bodies, &mut moved, state.time + length);
+        observe(Stage::Rigid);
+        let mut clothed = step_cloth(world, state, &moved, settings, length, workspace, observe);
+        clothed.report.rigid = Some(done);
+        clothed.report.coupling_rounds = round;
+        clothed.next.rigid = moved;
+        let missing = guess.missing(&clothed.pressed);
+        let kick = coupling::largest_kick(rigid_bodies, &missing);
+        guess.correct(&missing, rigid_bodies, cloth_mass);
+        let is_settled = kick <= settings.coupling.tolerance;
+        if best.as_ref().is_none_or(|(least, ..)| kick < *least) {
+            best = Some((kick, clothed, missing));
+        }
+        if is_settled {
+            break;
+        }
+    }
+    let (_, Clothed { mut next, report, pressed }, missing) = best.expect("there is at least one round");
+    coupling::give(&mut next.rigid, rigid_bodies, &missing);
+    next.loads = coupling::loads(&pressed, length);
+    (next, report)
+}
+
+/// A step of cloth among bodies whose motion is known.
+struct Clothed {
+    next: State,
+    report: StepReport,
+    /// What every rigid body received from cloth.
+    pressed: Vec<Wrench>,
+}
+
+fn step_cloth(
+    world: &World,
+    state: &State,
+    moved: &RigidState,
+    settings: &Settings,
+    length: f64,
+    workspace: &mut Workspace,
+    observe: &mut dyn FnMut(Stage),
+) -> Clothed {
+    if world.model.masses.is_empty() {
+        let pressed = vec![Wrench::default(); moved.placements.len()];
+        let next = State { time: state.time + length, ..state.clone() };
+        return Clothed { next, report: StepReport::default(), pressed };
+    }
+    let places = Places::new(world, state, moved, settings, length);
     observe(Stage::Bodies);
-    let whole = crossing(world, &moment.positions, settings, &mut workspace.analysis);
+    let whole = crossing(world, &places.positions, settings, &mut workspace.analysis);
     observe(Stage::Analysis);
-    let stuck = Stuck::find(world, &state.positions, &moment.surfaces, settings, &mut workspace.pinch);
+    let stuck = Stuck::find(world, &state.positions, &places.surfaces, settings, &mut workspace.pinch);
     let tangle = stuck.treated(world, &whole, settings);
-    let (remedy, state) = treatment(world, state, &tangle, (&moment, &stuck), settings);
+    let (remedy, state) = treatment(world, state, &tangle, (&places, &stuck), settings);
     let guidance = stuck.guidance(world, &remedy, state.time + length);
     observe(Stage::Untangle);
     let start = Start { model: &world.model, state: &state, environment: &world.environment, step: length };
     let rules = stuck.rules(world, &remedy.rules);
     let trial = Trial {
         world,
-        solids: &moment.solids,
-        surfaces: &moment.surfaces,
+        solids: &places.solids,
+        surfaces: &places.surfaces,
         start,
         guidance: &guidance,
         rules: &rules,
         is_led: led([&whole, &tangle], &remedy, &state),
-        calm: moment.calm(world, &state, &stuck, settings),
+        calm: places.calm(world, &state, &stuck, settings),
         settings,
     };
-    let Outcome { proposed, contacts, collision } = trial.run(workspace, observe);
+    let Outcome { proposed, contacts, collision, pushes } = trial.run(workspace, observe);
     let mut report = StepReport {
         dynamics: proposed.report,
         contacts,
@@ -100,16 +169,17 @@ pub fn step(
         red_vertices: tangle.colours.red_vertices.len(),
         pulls: state.pulls.len(),
         pinched: stuck.held.clone(),
-        largest_stretch: 0.0,
+        ..StepReport::default()
     };
+    let pressed = coupling::wrenches(&world.riders, &pushes, &places.positions, &state.rigid);
     let next = dynamics::finish(&start, proposed, &settings.dynamics, &mut workspace.dynamics);
     observe(Stage::Finish);
     report.largest_stretch = largest_stretch(&world.model, &next);
-    (next, report)
+    Clothed { next, report, pressed }
 }
 
 /// Where everything is in a step.
-struct Moment<'a> {
+struct Places<'a> {
     solids: Vec<Obstacle<'a>>,
     /// The vertices of all bodies at both ends of the step.
     surfaces: [Vec<DVec3>; 2],
@@ -119,11 +189,12 @@ struct Moment<'a> {
     length: f64,
 }
 
-impl<'a> Moment<'a> {
-    fn new(world: &'a World, state: &State, settings: &Settings, length: f64) -> Self {
+impl<'a> Places<'a> {
+    fn new(world: &'a World, state: &State, moved: &RigidState, settings: &Settings, length: f64) -> Self {
         let mut solids = bodies::place(&world.bodies, state.time, length);
         solids.extend(world.surfaces.place_tips(&world.bodies, state.time, length, settings.collision.tip_radius));
-        let surfaces = [state.time, state.time + length].map(|time| world.surfaces.positions_at(&world.bodies, time));
+        let end = Moment { time: state.time + length, poses: &moved.placements };
+        let surfaces = [state.moment(), end].map(|moment| world.surfaces.positions_at(&world.bodies, moment));
         let positions = [state.positions.as_slice(), &surfaces[0]].concat();
         Self { solids, surfaces, positions, length }
     }
@@ -148,8 +219,8 @@ fn crossing(world: &World, positions: &[DVec3], settings: &Settings, memory: &mu
     if wanted { memory.at(&world.assembly, positions) } else { Arc::default() }
 }
 
-/// Which vertices of cloth are being untangled: what is red in the whole tangle or in what is treated of it, pulled or wished to go
-/// elsewhere; nothing where there are none.
+/// Which vertices of cloth are being untangled: what is red in the whole tangle or in what is treated of it, pulled or
+/// wished to go elsewhere; nothing where there are none.
 fn led(tangles: [&Tangle; 2], remedy: &Remedy, state: &State) -> Vec<bool> {
     if tangles.iter().all(|tangle| tangle.is_empty()) && state.pulls.is_empty() {
         return Vec::new();
@@ -173,20 +244,20 @@ fn treatment<'a>(
     world: &World,
     state: &'a State,
     tangle: &Tangle,
-    (moment, stuck): (&Moment, &Stuck),
+    (places, stuck): (&Places, &Stuck),
     settings: &Settings,
 ) -> (Remedy, Cow<'a, State>) {
     let context = StepContext {
         model: &world.model,
         situation: Situation {
             assembly: &world.assembly,
-            positions: &moment.positions,
+            positions: &places.positions,
             tangle,
             local_size: &world.sizes,
             masses: &world.model.masses,
-            step: moment.length,
+            step: places.length,
             separation: settings.collision.separation,
-            bodies_at_end: &moment.surfaces[1],
+            bodies_at_end: &places.surfaces[1],
             pinched: &stuck.held,
         },
         settings: &settings.untangle,
@@ -226,6 +297,9 @@ impl Stuck {
         memory: &mut Analyses,
     ) -> Self {
         let meshes = &world.body_meshes;
+        // Simulated bodies come after those on rails.
+        let count = meshes.topology().vertex_count();
+        let (start, end) = (&start[..count], &end[..count]);
         let pinch = &settings.untangle.pinch;
         if settings.untangle.flypaper == Flypaper::Off || !meshes.may_pinch([start, end], pinch.reach) {
             return Self::default();

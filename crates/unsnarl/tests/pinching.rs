@@ -118,7 +118,7 @@ fn run(flypaper: Flypaper, method: Method) -> Run {
     let mut seen = Run::default();
     for _ in 0..(2.5 / FRAME) as usize {
         let start = simulation.state.positions.clone();
-        let surface = simulation.world.surfaces.positions_at(&simulation.world.bodies, simulation.state.time);
+        let surface = simulation.world.surfaces.positions_at(&simulation.world.bodies, simulation.state.moment());
         let tangle = analysis::analyze(meshes.assembly(), &surface, &mut workspace);
         let pinches = pinch::find(&meshes, &surface, &tangle, &start, &PinchSettings::default());
         let rests = simulation.state.time > CLOSED && simulation.state.time + FRAME < OPENING;
@@ -220,8 +220,8 @@ fn sheet(cells: u32, size: f64, height: impl Fn(f64, f64) -> f64) -> TriMesh {
     mesh
 }
 
-/// The ridge of a roof stands through a sheet: every crossing edge goes in and out again, so both of its ends are outside, though
-/// each is behind one side of the roof. Neither may be drawn in.
+/// The ridge of a roof stands through a sheet: every crossing edge goes in and out again, so both of its ends are
+/// outside, though each is behind one side of the roof. Neither may be drawn in.
 #[test]
 fn a_ridge_through_cloth_draws_no_vertex_into_the_body() {
     let positions: Vec<DVec3> = [-0.5, 0.5]

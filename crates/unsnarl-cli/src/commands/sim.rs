@@ -9,6 +9,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use unsnarl::bodies::{Body, Form};
 use unsnarl::contact::Part;
 use unsnarl::report::FrameReport;
 use unsnarl::simulation::{Flow, Simulation};
@@ -64,6 +65,7 @@ struct FrameLine {
 
 #[derive(Clone, Copy, Default, Serialize)]
 struct StageSeconds {
+    rigid: f64,
     bodies: f64,
     analysis: f64,
     untangle: f64,
@@ -174,7 +176,7 @@ fn open(flags: &Flags, folder: &Path, scene: Scene) -> Result<(Cache, u32, Simul
     }
     if !cache.fits(&scene) {
         return Err(Failure::input(format!(
-            "{}: its cloth or frame rate is not the scene's; give another folder",
+            "{}: its cloth, its rigid bodies or its frame rate is not the scene's; give another folder",
             folder.display()
         )));
     }
@@ -188,7 +190,7 @@ fn open(flags: &Flags, folder: &Path, scene: Scene) -> Result<(Cache, u32, Simul
         cache.adopt(&scene).map_err(Failure::input)?;
     }
     cache.truncate(first).map_err(Failure::input)?;
-    let state = cache.read_state(first, &world.model).map_err(Failure::input)?;
+    let state = cache.read_state(first, &world).map_err(Failure::input)?;
     Ok((cache, first, Simulation::new(world, state, settings)))
 }
 
@@ -265,13 +267,14 @@ fn simulate(
         bar.inc(1);
         bar.set_message(format!("frame {frame}, {} steps, {:.0} ms", report.steps, 1e3 * seconds));
         let left = begun.elapsed().as_secs_f64() / f64::from(frame - first) * f64::from(scene.frames - frame);
-        let StageSeconds { propose, keep_out, repulsion, impulses, zones, finish, .. } = clock.seconds;
+        let StageSeconds { rigid, propose, keep_out, repulsion, impulses, zones, finish, .. } = clock.seconds;
         let contact = keep_out + repulsion + impulses + zones;
         let line = format!(
-            "frame {frame} of {}: {} steps in {:.0} ms (propose {:.0}, contact {:.0}, finish {:.0}), {left:.0} s left",
+            "frame {frame} of {}: {} steps in {:.0} ms (rigid {:.0}, propose {:.0}, contact {:.0}, finish {:.0}), {left:.0} s left",
             scene.frames,
             report.steps,
             1e3 * seconds,
+            1e3 * rigid,
             1e3 * propose,
             1e3 * contact,
             1e3 * finish
@@ -309,6 +312,7 @@ impl StageClock {
         let spent: Duration = self.last.elapsed();
         self.last = Instant::now();
         let slot = match stage {
+            Stage::Rigid => &mut self.seconds.rigid,
             Stage::Bodies => &mut self.seconds.bodies,
             Stage::Propose => &mut self.seconds.propose,
             Stage::Analysis => &mut self.seconds.analysis,
@@ -327,43 +331,65 @@ fn draw(cache: &Cache, frame: u32, scene: &Scene, png: &Path) -> Result<(), Fail
     let (time, positions) = cache.read_positions(frame).map_err(Failure::input)?;
     let mesh = cache.mesh().map_err(Failure::input)?;
     let world = &scene.world;
+    let state = cache.read_state(frame, world).map_err(Failure::input)?;
     let mut picture = Picture::new(1280, 800);
-    let surfaces = world.surfaces.positions_at(&world.bodies, time);
-    let mut shown = Frame::of_mesh(&positions, &mesh.triangles, |_| false);
+    let surfaces = world.surfaces.positions_at(&world.bodies, state.moment());
     let mut first = 0;
-    for surface in world.surfaces.meshes() {
-        let own = &surfaces[first..first + surface.positions.len()];
-        first += own.len();
-        if surface.triangles.len() > 2 {
-            shown = shown.with_surroundings(Aabb::of_points(own.iter().copied()));
-        }
-    }
+    let drawn: Vec<Drawn> = (world.bodies.iter().zip(world.surfaces.meshes()))
+        .map(|(body, surface)| {
+            let points = &surfaces[first..first + surface.positions.len()];
+            first += points.len();
+            Drawn { points, triangles: &surface.triangles, group: group_of(scene, body) }
+        })
+        // A half space has no edge that a picture could show.
+        .filter(|drawn| drawn.triangles.len() > 2)
+        .collect();
+    let shown = framed(&positions, &mesh.triangles, &drawn);
     picture.title(&format!("{} frame {frame}, {time:.2} s{}", scene.title, shown.remark()));
     let area = picture.area();
     let plain = MeshStyle { wireframe: Wireframe::Off, ..MeshStyle::CLOTH };
-    let solid = MeshStyle { paint: Paint::TwoSided { front: Colour::BODY, back: Colour::BODY }, ..plain };
+    let painted = |colour: Colour| MeshStyle { paint: Paint::TwoSided { front: colour, back: colour }, ..plain };
+    let of_group = |group: usize| Colour::DISTINCT[(group + world.model.pieces.len()) % Colour::DISTINCT.len()];
     let triangles: Vec<Vec<[u32; 3]>> =
         world.model.pieces.iter().map(|piece| mesh.triangles[piece.triangles.clone()].to_vec()).collect();
     for (column, toward) in [DVec3::new(0.4, 0.5, 1.0), DVec3::new(-0.9, 0.25, 0.3)].into_iter().enumerate() {
         let view = View::framing(shown.bounds, toward, area.column(column, 2));
-        let mut first = 0;
-        for surface in world.surfaces.meshes() {
-            let own = &surfaces[first..first + surface.positions.len()];
-            first += own.len();
-            // A half space has no edge that a picture could show.
-            if surface.triangles.len() > 2 {
-                picture.draw_mesh(&view, own, &surface.triangles, &solid);
-            }
+        for Drawn { points, triangles, group } in &drawn {
+            picture.draw_mesh(&view, points, triangles, &painted(group.map_or(Colour::BODY, of_group)));
         }
         for (piece, triangles) in triangles.iter().enumerate() {
             let colour = Colour::DISTINCT[piece % Colour::DISTINCT.len()];
-            let style = if piece == 0 {
-                plain
-            } else {
-                MeshStyle { paint: Paint::TwoSided { front: colour, back: colour }, ..plain }
-            };
+            let style = if piece == 0 { plain } else { painted(colour) };
             picture.draw_mesh(&view, &positions, triangles, &style);
         }
     }
     unsnarl_io::write_atomically(png, &picture.encode_png()).map_err(Failure::input)
+}
+
+/// A body in a picture.
+struct Drawn<'a> {
+    points: &'a [DVec3],
+    triangles: &'a [[u32; 3]],
+    /// Which group of rigid bodies it is of, unless it is an obstacle.
+    group: Option<usize>,
+}
+
+fn group_of(scene: &Scene, body: &Body) -> Option<usize> {
+    let Form::Simulated { number, .. } = body.form else { return None };
+    scene.rigid.iter().position(|group| group.bodies.contains(&number))
+}
+
+/// What matters is cloth and rigid bodies; obstacles are surroundings.
+fn framed(positions: &[DVec3], triangles: &[[u32; 3]], drawn: &[Drawn]) -> Frame {
+    let bounds = |drawn: &Drawn| Aabb::of_points(drawn.points.iter().copied());
+    let rigid = drawn.iter().filter(|drawn| drawn.group.is_some()).map(bounds).reduce(Aabb::union);
+    let cloth = (!positions.is_empty()).then(|| Frame::of_mesh(positions, triangles, |_| false));
+    let rigid = rigid.map(|bounds| Frame { bounds, pieces_outside: 0 });
+    let shown = match (cloth, rigid) {
+        (Some(cloth), Some(rigid)) => cloth.with(rigid),
+        (Some(only), None) | (None, Some(only)) => only,
+        (None, None) => Frame::of_mesh(positions, triangles, |_| false),
+    };
+    let surroundings = drawn.iter().filter(|drawn| drawn.group.is_none()).map(bounds);
+    surroundings.fold(shown, Frame::with_surroundings)
 }

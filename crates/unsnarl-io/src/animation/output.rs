@@ -149,7 +149,7 @@ fn fixed_info(animation: &Animation) -> Option<Info> {
     let cache = name.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let frames = animation.frames.last()?.number;
     let from = RefinedFrom { cache, levels: 0, scheme: "fix".to_owned(), interpolated: true };
-    Some(Info { frames, refined_from: Some(from), ..source.info.clone() })
+    Some(Info { frames, refined_from: Some(from), rigid: Vec::new(), ..source.info.clone() })
 }
 
 /// The file of every frame: the pattern with its numbers, or a folder with the names of the input.

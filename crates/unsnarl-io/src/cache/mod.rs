@@ -3,11 +3,14 @@
 //! `cache.json` says what it is, `mesh.unsnarl` holds the triangles and panels, `frame_000012.unsnarl` the state at
 //! frame 12, `frames.jsonl` one report per frame. See `docs/cache.md`.
 //!
-//! Guarantees: every file is written beside its target and renamed, so a run killed at any moment loses at most the frame in
-//! progress; a frame is believed only when all its checksums fit.
+//! Guarantees: every file is written beside its target and renamed, so a run killed at any moment loses at most the
+//! frame in progress; a frame is believed only when all its checksums fit.
 
 pub mod container;
 pub mod refined;
+mod rigid;
+
+pub use rigid::RigidInfo;
 
 use crate::scene_file::Scene;
 use crate::{WriteError, write_atomically};
@@ -16,8 +19,10 @@ use serde::{Deserialize, Serialize};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
+use unsnarl::bodies::{Body, Form, Moment};
 use unsnarl::model::Model;
 use unsnarl::rest_shape::RestShape;
+use unsnarl::rigid::RigidState;
 use unsnarl::simulation::World;
 use unsnarl::state::{Previous, State};
 use unsnarl::untangle::resolvers::esef::Pull;
@@ -62,6 +67,9 @@ pub struct Info {
     pub triangles: usize,
     /// The pieces, in order.
     pub pieces: Vec<PieceInfo>,
+    /// Groups of rigid bodies, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rigid: Vec<RigidInfo>,
     /// Checksum of the scene's words.
     pub scene: u32,
     /// The first frame; refined caches may hold a part of their source.
@@ -121,6 +129,7 @@ impl Info {
                     triangles: [piece.triangles.start, piece.triangles.len()],
                 })
                 .collect(),
+            rigid: rigid::infos(&scene.rigid),
             scene: crc32fast::hash(scene.words.as_bytes()),
             first_frame: 0,
             refined_from: None,
@@ -157,10 +166,10 @@ impl Cache {
         self.info == Info::of(scene)
     }
 
-    /// Whether states of the cache fit the scene's cloth.
+    /// Whether states of the cache fit the scene's cloth and rigid bodies.
     pub fn fits(&self, scene: &Scene) -> bool {
         let other = Info::of(scene);
-        self.info.pieces == other.pieces && self.info.frame_rate == other.frame_rate
+        self.info.pieces == other.pieces && self.info.rigid == other.rigid && self.info.frame_rate == other.frame_rate
     }
 
     /// Describes another scene with the same cloth from now on.
@@ -173,9 +182,10 @@ impl Cache {
         let model = &scene.world.model;
         let mut mesh = Container::default();
         mesh.push_indices("triangles", model.topology.triangles().iter().map(|corners| corners.map(|corner| corner.0)));
-        if !scene.world.bodies.is_empty() {
+        if scene.world.bodies.iter().any(is_obstacle) {
             mesh.push_indices("body_triangles", body_triangles(&scene.world));
         }
+        rigid::push_shapes(&mut mesh, &scene.rigid);
         for (piece, uv) in scene.panels.iter().enumerate() {
             if let Some(uv) = uv {
                 mesh.push_reals(&format!("uv{piece}"), uv.coordinates.iter().map(|uv| [uv.x, uv.y]));
@@ -233,6 +243,7 @@ impl Cache {
         shown: Option<&[DVec3]>,
     ) -> Result<(), CacheError> {
         let mut container = encode_state(model, state);
+        rigid::push_state(&mut container, state);
         if let Some(shown) = shown {
             container.push_reals("shown", shown.iter().map(DVec3::to_array));
         }
@@ -245,12 +256,14 @@ impl Cache {
         self.folder.join(format!("bodies_{frame:06}.unsnarl"))
     }
 
-    /// Writes where the surfaces of the bodies are at a frame, and which vertices of cloth they pinch; nothing for a world
-    /// without bodies.
+    /// Writes where the surfaces of obstacles are at a frame, and which vertices of cloth bodies pinch; nothing for a
+    /// world without bodies. Simulated bodies are in the frame itself.
     pub fn write_bodies(&self, frame: u32, world: &World, time: f64, pinched: &[VertexId]) -> Result<(), CacheError> {
         if !world.bodies.is_empty() {
             let mut container = Container::default();
-            let positions = world.surfaces.positions_at(&world.bodies, time);
+            // Simulated bodies come last.
+            let obstacles = world.bodies.partition_point(is_obstacle);
+            let positions = world.surfaces.positions_at(&world.bodies[..obstacles], Moment::at(time));
             container.push_reals("body_positions", positions.iter().map(DVec3::to_array));
             container.push_indices("pinched", pinched.iter().map(|vertex| [vertex.0]));
             write_atomically(&self.bodies_path(frame), &container.encode())?;
@@ -259,10 +272,15 @@ impl Cache {
     }
 
     /// The state at a frame, complete.
-    pub fn read_state(&self, frame: u32, model: &Model) -> Result<State, CacheError> {
+    pub fn read_state(&self, frame: u32, world: &World) -> Result<State, CacheError> {
+        let (model, rigid_bodies) = (&world.model, &world.rigid.bodies);
         let path = self.frame_path(frame);
         let container = read_container(&path)?;
-        let state = decode_state(model, &container).map_err(|error| file(&path, error.to_string()))?;
+        let mut state = decode_state(model, &container).map_err(|error| file(&path, error.to_string()))?;
+        rigid::read_state(&container, &mut state).map_err(|error| file(&path, error.to_string()))?;
+        if !state.rigid.is_valid(rigid_bodies) || ![0, rigid_bodies.bodies.len()].contains(&state.loads.len()) {
+            return Err(file(&path, "belongs to other rigid bodies than the scene's"));
+        }
         let fits = state.positions.len() == model.masses.len()
             && state.velocities.len() == model.masses.len()
             && state.rest_shapes.len() == model.rest_shapes.len()
@@ -337,11 +355,16 @@ impl Cache {
     }
 }
 
-/// The triangles of all bodies, by the numbers of their vertices one body after the other.
+fn is_obstacle(body: &Body) -> bool {
+    !matches!(body.form, Form::Simulated { .. })
+}
+
+/// The triangles of all obstacles, by the numbers of their vertices one body after the other.
 fn body_triangles(world: &World) -> impl Iterator<Item = [u32; 3]> {
     let mut first = 0;
     let mut triangles = Vec::new();
-    for mesh in world.surfaces.meshes() {
+    let obstacles = world.bodies.iter().zip(world.surfaces.meshes()).filter(|(body, _)| is_obstacle(body));
+    for (_, mesh) in obstacles {
         triangles.extend(mesh.triangles.iter().map(|corners| corners.map(|corner| corner + first)));
         first += mesh.positions.len() as u32;
     }
@@ -439,6 +462,8 @@ fn decode_state(model: &Model, container: &Container) -> Result<State, Container
         hinge_stiffness,
         pulls: decode_pulls(model, container)?,
         previous,
+        rigid: RigidState::default(),
+        loads: Vec::new(),
     })
 }
 
@@ -485,7 +510,7 @@ mod tests {
             let last = broken.last_frame().unwrap();
             assert_eq!(last, 2);
             broken.truncate(last).unwrap();
-            run(&broken, &scene, last, broken.read_state(last, &scene.world.model).unwrap());
+            run(&broken, &scene, last, broken.read_state(last, &scene.world).unwrap());
             for frame in 0..=4 {
                 let [one, other] = [&whole, &broken].map(|cache| std::fs::read(cache.frame_path(frame)).unwrap());
                 assert!(one == other, "{integration} frame {frame}");
@@ -509,7 +534,7 @@ mod tests {
         state.previous =
             Some(Previous { step: 0.01, positions: state.positions.clone(), velocities: state.velocities.clone() });
         cache.write_frame(0, &scene.world.model, &state, None).unwrap();
-        assert_eq!(cache.read_state(0, &scene.world.model).unwrap(), state);
+        assert_eq!(cache.read_state(0, &scene.world).unwrap(), state);
         assert_eq!(cache.read_positions(0).unwrap().1, state.positions);
     }
 
@@ -521,7 +546,7 @@ mod tests {
         let shown: Vec<DVec3> = scene.state.positions.iter().map(|point| *point + DVec3::Y).collect();
         cache.write_frame(0, &scene.world.model, &scene.state, Some(&shown)).unwrap();
         assert_eq!(cache.read_positions(0).unwrap().1, shown);
-        assert_eq!(cache.read_state(0, &scene.world.model).unwrap(), scene.state);
+        assert_eq!(cache.read_state(0, &scene.world).unwrap(), scene.state);
     }
 
     #[test]

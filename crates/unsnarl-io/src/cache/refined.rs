@@ -99,18 +99,32 @@ impl Cache {
         if is_whole { Ok(pieces) } else { Err(wrong()) }
     }
 
-    /// The triangles of all bodies; none for a scene without.
+    /// The triangles of all bodies, obstacles first, then simulated ones; none for a scene without.
     pub fn body_triangles(&self) -> Result<Vec<[u32; 3]>, CacheError> {
         let path = self.folder.join(MESH);
         let container = read_container(&path)?;
-        if !container.has("body_triangles") {
-            return Ok(Vec::new());
+        let mut triangles: Vec<[u32; 3]> = if container.has("body_triangles") {
+            container.indices("body_triangles").map_err(|error| file(&path, error.to_string()))?
+        } else {
+            Vec::new()
+        };
+        if !self.info.rigid.is_empty() {
+            let obstacles = self.read_obstacles(self.info.first_frame)?.len();
+            triangles.extend(self.rigid_triangles(&self.rigid_shapes()?, obstacles as u32));
         }
-        container.indices("body_triangles").map_err(|error| file(&path, error.to_string()))
+        Ok(triangles)
     }
 
-    /// Where the bodies are at a frame.
+    /// Where the bodies are at a frame: obstacles first, then simulated ones.
     pub fn read_bodies(&self, frame: u32) -> Result<Vec<DVec3>, CacheError> {
+        let mut positions = self.read_obstacles(frame)?;
+        if !self.info.rigid.is_empty() {
+            positions.extend(self.rigid_positions(frame, &self.rigid_shapes()?)?);
+        }
+        Ok(positions)
+    }
+
+    fn read_obstacles(&self, frame: u32) -> Result<Vec<DVec3>, CacheError> {
         let path = self.bodies_path(frame);
         points(&read_container(&path)?, "body_positions").map_err(|error| file(&path, error.to_string()))
     }

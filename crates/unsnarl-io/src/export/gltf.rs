@@ -1,9 +1,11 @@
-//! glTF binary: one mesh per piece, one morph target per frame, weights that walk from one to the next.
+//! glTF binary: one mesh per piece, one morph target per frame, weights that walk from one to the next. Rigid bodies of
+//! a group share a mesh; each is a node that moves and turns.
 
 use super::{ExportError, Source};
 use crate::write_atomically;
 use serde_json::{Value, json};
 use std::path::Path;
+use unsnarl::rigid::Placement;
 use unsnarl_geometry::DVec3;
 
 const FLOAT: u32 = 5126;
@@ -49,7 +51,8 @@ impl Buffer {
     }
 }
 
-/// glTF shares uv with positions, so a piece's vertices are split at its seams: for every vertex written, the vertex of the piece and its uv.
+/// glTF shares uv with positions, so a piece's vertices are split at its seams: for every vertex written, the vertex of
+/// the piece and its uv.
 struct Split {
     vertices: Vec<(u32, Option<u32>)>,
     triangles: Vec<u32>,
@@ -96,6 +99,9 @@ pub(super) fn write(source: &Source<'_>, target: &Path) -> Result<(), ExportErro
             channels.push(json!({"sampler": piece, "target": {"node": piece, "path": "weights"}}));
         }
     }
+    let mut rigid = Rigid { meshes, nodes, samplers, channels };
+    rigid.add(source, times_accessor, &mut buffer)?;
+    let Rigid { meshes, nodes, samplers, channels } = rigid;
     let mut document = json!({
         "asset": {"version": "2.0", "generator": "unsnarl"},
         "scene": 0,
@@ -112,6 +118,62 @@ pub(super) fn write(source: &Source<'_>, target: &Path) -> Result<(), ExportErro
     }
     write_atomically(target, &glb(&document, &buffer.bytes))
         .map_err(|error| ExportError::Write { path: path(), reason: error.to_string() })
+}
+
+/// The lists of a document that rigid bodies are added to.
+struct Rigid {
+    meshes: Vec<Value>,
+    nodes: Vec<Value>,
+    samplers: Vec<Value>,
+    channels: Vec<Value>,
+}
+
+impl Rigid {
+    fn add(&mut self, source: &Source<'_>, times: usize, buffer: &mut Buffer) -> Result<(), ExportError> {
+        let frames = source.placements()?;
+        for (group, (info, shape)) in source.cache.info.rigid.iter().zip(&source.shapes).enumerate() {
+            let points: Vec<f32> =
+                shape.positions.iter().flat_map(|point| point.to_array().map(|value| value as f32)).collect();
+            let position = buffer.floats(&points, 3, "VEC3");
+            let bytes: Vec<u8> = shape.triangles.iter().flatten().flat_map(|index| index.to_le_bytes()).collect();
+            let indices = buffer.push(&bytes, 3 * shape.triangles.len(), UNSIGNED_INT, "SCALAR", None);
+            self.meshes.push(json!({"name": info.name, "primitives": [
+                {"attributes": {"POSITION": position}, "indices": indices, "material": 0}
+            ]}));
+            for body in 0..info.bodies[1] {
+                let path: Vec<Placement> = frames.iter().map(|placements| placements[group][body]).collect();
+                self.add_body(format!("{} {body}", info.name), &path, times, buffer);
+            }
+        }
+        Ok(())
+    }
+
+    /// A node of the last mesh. Where it turns, neighbours in time are on the same side of the sphere of quaternions,
+    /// so that the shorter way is taken.
+    fn add_body(&mut self, name: String, path: &[Placement], times: usize, buffer: &mut Buffer) {
+        let mut turns: Vec<[f64; 4]> = path.iter().map(|placement| placement.rotation.to_array()).collect();
+        for at in 1..turns.len() {
+            if (0..4).map(|k| turns[at][k] * turns[at - 1][k]).sum::<f64>() < 0.0 {
+                turns[at] = turns[at].map(|value| -value);
+            }
+        }
+        let shifts: Vec<[f64; 3]> = path.iter().map(|placement| placement.position.to_array()).collect();
+        let node = self.nodes.len();
+        self.nodes.push(json!({
+            "mesh": self.meshes.len() - 1, "name": name, "translation": shifts[0], "rotation": turns[0]
+        }));
+        if path.len() < 2 {
+            return;
+        }
+        let single = |value: &f64| *value as f32;
+        let shifts: Vec<f32> = shifts.iter().flatten().map(single).collect();
+        let turns: Vec<f32> = turns.iter().flatten().map(single).collect();
+        for (path, values, width, kind) in [("translation", shifts, 3, "VEC3"), ("rotation", turns, 4, "VEC4")] {
+            let output = buffer.floats(&values, width, kind);
+            self.channels.push(json!({"sampler": self.samplers.len(), "target": {"node": node, "path": path}}));
+            self.samplers.push(json!({"input": times, "output": output, "interpolation": "LINEAR"}));
+        }
+    }
 }
 
 /// At frame `n` the weight of target `n` is 1; frame 0 is the mesh itself.

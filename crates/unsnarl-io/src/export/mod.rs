@@ -1,5 +1,8 @@
 //! From a cache to files that other tools open: USD with time samples, glTF with morph targets, OBJ sequences, PC2.
 //!
+//! Rigid bodies follow cloth. USD and glTF hold the mesh of a group once and a transform per body and frame; OBJ and
+//! PC2, which know no transforms, hold all their points.
+//!
 //! Guarantees: frames are read one at a time; a single file is written beside its target and renamed.
 //! Does not: keep more than 32 bits of a coordinate in glTF and PC2, whose formats have no more.
 
@@ -12,7 +15,8 @@ use crate::cache::{Cache, CacheError, CacheMesh};
 use std::io::{BufWriter, Write};
 use std::path::Path;
 use thiserror::Error;
-use unsnarl_geometry::DVec3;
+use unsnarl::rigid::Placement;
+use unsnarl_geometry::{DVec3, TriMesh};
 
 /// Why an export failed.
 #[derive(Debug, Error)]
@@ -87,12 +91,34 @@ impl Default for Selection {
 struct Source<'a> {
     cache: &'a Cache,
     mesh: CacheMesh,
+    /// One surface per group of rigid bodies.
+    shapes: Vec<TriMesh>,
     frames: Vec<u32>,
 }
 
 impl Source<'_> {
+    /// Cloth at a frame.
     fn positions(&self, frame: u32) -> Result<Vec<DVec3>, ExportError> {
         Ok(self.cache.read_positions(frame)?.1)
+    }
+
+    /// Cloth at a frame, then all rigid bodies.
+    fn all_positions(&self, frame: u32) -> Result<Vec<DVec3>, ExportError> {
+        let mut positions = self.positions(frame)?;
+        positions.extend(self.cache.rigid_positions(frame, &self.shapes)?);
+        Ok(positions)
+    }
+
+    /// How many points that is.
+    fn point_count(&self) -> usize {
+        let of_groups = self.cache.info.rigid.iter().zip(&self.shapes);
+        self.cache.info.vertices
+            + of_groups.map(|(group, shape)| group.bodies[1] * shape.positions.len()).sum::<usize>()
+    }
+
+    /// Where every body of every group is at every frame.
+    fn placements(&self) -> Result<Vec<Vec<Vec<Placement>>>, ExportError> {
+        Ok(self.frames.iter().map(|&frame| self.cache.rigid_placements(frame)).collect::<Result<_, _>>()?)
     }
 
     /// Triangles of a piece, counted from its own first vertex.
@@ -114,7 +140,7 @@ pub fn export(cache: &Cache, target: &Path, selection: Selection) -> Result<usiz
     if frames.is_empty() {
         return Err(ExportError::Empty { path, first: selection.first, last: selection.last, end });
     }
-    let source = Source { cache, mesh: cache.mesh()?, frames };
+    let source = Source { cache, mesh: cache.mesh()?, shapes: cache.rigid_shapes()?, frames };
     let extension = target.extension().map(|extension| extension.to_string_lossy().to_lowercase()).unwrap_or_default();
     match extension.as_str() {
         "usda" => write_streaming(target, |out| usd::write(&source, out))?,

@@ -10,7 +10,7 @@ pub(super) fn write(source: &Source<'_>, target: &Path) -> Result<(), ExportErro
     let faces = faces(source);
     for &frame in &source.frames {
         let mut text = String::new();
-        for point in source.positions(frame)? {
+        for point in source.all_positions(frame)? {
             let _ = writeln!(text, "v {} {} {}", point.x, point.y, point.z);
         }
         text.push_str(&faces);
@@ -45,6 +45,16 @@ fn faces(source: &Source<'_>) -> String {
             text.push('\n');
         }
         first_uv += uv.map_or(0, |uv| uv.coordinates.len() as u32);
+    }
+    let mut first = source.cache.info.vertices as u32 + 1;
+    for (group, shape) in source.cache.info.rigid.iter().zip(&source.shapes) {
+        for body in 0..group.bodies[1] {
+            let _ = writeln!(text, "o {}_{body}", group.name.replace(char::is_whitespace, "_"));
+            for [a, b, c] in shape.triangles.iter().map(|corners| corners.map(|corner| corner + first)) {
+                let _ = writeln!(text, "f {a} {b} {c}");
+            }
+            first += shape.positions.len() as u32;
+        }
     }
     text
 }

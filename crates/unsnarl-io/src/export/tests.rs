@@ -99,3 +99,68 @@ fn what_cannot_be_exported_is_named() {
     let late = Selection { first: 9, ..Selection::default() };
     assert!(export(&cache, Path::new("out.pc2"), late).unwrap_err().to_string().contains("the cache ends at 2"));
 }
+
+const RIGID: &str = r#"
+[scene]
+frames = 3
+[[cloth]]
+sheet = { size = [0.2, 0.1], cells = [2, 1] }
+[[rigid]]
+name = "small box"
+box = { size = [0.1, 0.2, 0.3] }
+position = [0, 1, 0]
+copies = { count = [3, 1, 1], spacing = [0.5, 0, 0] }
+"#;
+
+/// Boxes that fall and turn; the place of one of them at the last frame.
+fn turning(folder: &Path) -> (Cache, Placement) {
+    let scene = scene_file::parse("scene.toml", RIGID, Path::new("."), &[]).unwrap();
+    let cache = Cache::create(folder, &scene).unwrap();
+    let mut state = scene.state.clone();
+    for frame in 0..3 {
+        for placement in &mut state.rigid.placements {
+            *placement = placement.moved(0.1, DVec3::new(0.0, -1.0, 0.0), DVec3::new(f64::from(frame), 0.0, 2.0));
+        }
+        cache.write_frame(frame, &scene.world.model, &state, None).unwrap();
+    }
+    assert_eq!(cache.read_state(2, &scene.world).unwrap(), state);
+    (cache, state.rigid.placements[1])
+}
+
+#[test]
+fn rigid_bodies_are_one_mesh_and_many_transforms_in_usd_and_gltf() {
+    let folder = tempfile::tempdir().unwrap();
+    let (cache, second) = turning(&folder.path().join("cache"));
+    let path = folder.path().join("out.usda");
+    export(&cache, &path, Selection::default()).unwrap();
+    let text = std::fs::read_to_string(&path).unwrap();
+    assert_eq!(text.matches("class Xform \"shape0_small_box\"").count(), 1);
+    assert_eq!(text.matches("references = </shape0_small_box>").count(), 3);
+    let at = second.position;
+    assert!(text.contains(&format!("            2: ({}, {}, {}),", at.x, at.y, at.z)));
+    let path = folder.path().join("out.glb");
+    export(&cache, &path, Selection::default()).unwrap();
+    let bytes = std::fs::read(&path).unwrap();
+    let length = u32::from_le_bytes(bytes[12..16].try_into().unwrap()) as usize;
+    let document: serde_json::Value = serde_json::from_slice(&bytes[20..20 + length]).unwrap();
+    assert_eq!(document["meshes"].as_array().unwrap().len(), 2);
+    let nodes = document["nodes"].as_array().unwrap();
+    assert_eq!(nodes.iter().filter(|node| node["mesh"] == 1).count(), 3);
+    assert_eq!(document["animations"][0]["channels"].as_array().unwrap().len(), 1 + 2 * 3);
+}
+
+#[test]
+fn obj_and_pc2_hold_the_points_of_rigid_bodies_after_those_of_cloth() {
+    let folder = tempfile::tempdir().unwrap();
+    let (cache, second) = turning(&folder.path().join("cache"));
+    export(&cache, &folder.path().join("out.obj"), Selection::default()).unwrap();
+    let back = mesh::read(&folder.path().join("out_000002.obj"), &ReadOptions::default()).unwrap();
+    assert_eq!((back.mesh.positions.len(), back.mesh.triangles.len()), (6 + 3 * 8, 4 + 3 * 12));
+    let shape = &cache.rigid_shapes().unwrap()[0];
+    for (own, &there) in shape.positions.iter().zip(&back.mesh.positions[6 + 8..6 + 16]) {
+        assert!((second.to_world(*own) - there).length() < 1e-15);
+    }
+    let path = folder.path().join("out.pc2");
+    export(&cache, &path, Selection::default()).unwrap();
+    assert_eq!(std::fs::read(&path).unwrap().len(), 32 + 3 * 12 * 30);
+}

@@ -1,4 +1,5 @@
-//! USD as text: one `Mesh` per piece, points as time samples.
+//! USD as text: one `Mesh` per piece, points as time samples. Every group of rigid bodies is a class with one `Mesh`,
+//! and its bodies are instances of it that move.
 
 use super::{Failed, Source};
 use std::io::Write;
@@ -15,14 +16,70 @@ pub(super) fn write(source: &Source<'_>, out: &mut dyn Write) -> Result<(), Fail
     for piece in 0..info.pieces.len() {
         write_piece(source, piece, out)?;
     }
+    write_instances(source, out)?;
     writeln!(out, "}}")?;
+    write_prototypes(source, out)
+}
+
+/// The meshes of rigid bodies, outside of what is shown.
+fn write_prototypes(source: &Source<'_>, out: &mut dyn Write) -> Result<(), Failed> {
+    for (group, (info, shape)) in source.cache.info.rigid.iter().zip(&source.shapes).enumerate() {
+        writeln!(out, "\nclass Xform \"{}\"\n{{\n    def Mesh \"mesh\"\n    {{", shape_name(&info.name, group))?;
+        writeln!(out, "        uniform token subdivisionScheme = \"none\"")?;
+        write!(out, "        int[] faceVertexCounts = [")?;
+        list(out, shape.triangles.iter().map(|_| 3))?;
+        write!(out, "]\n        int[] faceVertexIndices = [")?;
+        list(out, shape.triangles.iter().flatten())?;
+        let bounds = Aabb::of_points(shape.positions.iter().copied());
+        write!(out, "]\n        float3[] extent = [")?;
+        list(out, [bounds.min, bounds.max].iter().map(point_text))?;
+        write!(out, "]\n        point3f[] points = [")?;
+        list(out, shape.positions.iter().map(point_text))?;
+        writeln!(out, "]\n    }}\n}}")?;
+    }
     Ok(())
+}
+
+/// One instance per rigid body, with a transform per frame.
+fn write_instances(source: &Source<'_>, out: &mut dyn Write) -> Result<(), Failed> {
+    let frames = source.placements()?;
+    for (group, info) in source.cache.info.rigid.iter().enumerate() {
+        let prototype = shape_name(&info.name, group);
+        for body in 0..info.bodies[1] {
+            writeln!(out, "    def \"{}_{body}\" (", identifier(&info.name, "rigid", group))?;
+            writeln!(out, "        instanceable = true\n        references = </{prototype}>\n    )\n    {{")?;
+            writeln!(out, "        double3 xformOp:translate.timeSamples = {{")?;
+            for (frame, placements) in source.frames.iter().zip(&frames) {
+                let at = placements[group][body].position;
+                writeln!(out, "            {frame}: ({}, {}, {}),", at.x, at.y, at.z)?;
+            }
+            writeln!(out, "        }}\n        quatd xformOp:orient.timeSamples = {{")?;
+            for (frame, placements) in source.frames.iter().zip(&frames) {
+                let turn = placements[group][body].rotation;
+                writeln!(out, "            {frame}: ({}, {}, {}, {}),", turn.w, turn.x, turn.y, turn.z)?;
+            }
+            writeln!(out, "        }}")?;
+            writeln!(
+                out,
+                "        uniform token[] xformOpOrder = [\"xformOp:translate\", \"xformOp:orient\"]\n    }}"
+            )?;
+        }
+    }
+    Ok(())
+}
+
+fn shape_name(name: &str, group: usize) -> String {
+    identifier(name, "shape", group)
+}
+
+fn point_text(point: &DVec3) -> String {
+    format!("({}, {}, {})", point.x as f32, point.y as f32, point.z as f32)
 }
 
 fn write_piece(source: &Source<'_>, piece: usize, out: &mut dyn Write) -> Result<(), Failed> {
     let info = &source.cache.info.pieces[piece];
     let range = info.vertices[0]..info.vertices[0] + info.vertices[1];
-    writeln!(out, "    def Mesh \"{}\"\n    {{", identifier(&info.name, piece))?;
+    writeln!(out, "    def Mesh \"{}\"\n    {{", identifier(&info.name, "piece", piece))?;
     writeln!(out, "        uniform token subdivisionScheme = \"none\"")?;
     write!(out, "        int[] faceVertexCounts = [")?;
     list(out, (0..info.triangles[1]).map(|_| 3))?;
@@ -42,12 +99,11 @@ fn write_piece(source: &Source<'_>, piece: usize, out: &mut dyn Write) -> Result
         for &frame in &source.frames {
             let positions = source.positions(frame)?;
             write!(out, "            {frame}: [")?;
-            let text = |point: &DVec3| format!("({}, {}, {})", point.x as f32, point.y as f32, point.z as f32);
             match what {
-                Sample::Points => list(out, positions[range.clone()].iter().map(text))?,
+                Sample::Points => list(out, positions[range.clone()].iter().map(point_text))?,
                 Sample::Extent => {
                     let bounds = Aabb::of_points(positions[range.clone()].iter().copied());
-                    list(out, [bounds.min, bounds.max].iter().map(text))?;
+                    list(out, [bounds.min, bounds.max].iter().map(point_text))?;
                 }
             }
             writeln!(out, "],")?;
@@ -74,8 +130,8 @@ fn list(out: &mut dyn Write, items: impl Iterator<Item = impl std::fmt::Display>
     Ok(())
 }
 
-/// A name that USD allows, different for every piece.
-fn identifier(name: &str, piece: usize) -> String {
+/// A name that USD allows, different for everything of a kind.
+fn identifier(name: &str, kind: &str, number: usize) -> String {
     let clean: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
-    format!("piece{piece}_{clean}")
+    format!("{kind}{number}_{clean}")
 }

@@ -5,7 +5,7 @@ use super::format::{
     SettingsTable, SewingChoice,
 };
 use super::lines::Key;
-use super::{Scene, body, flypaper, rest_fields};
+use super::{Scene, body, flypaper, rest_fields, rigid};
 use crate::garment_file;
 use crate::mesh::{self, KeepSource, LengthUnit, MeshFile, ReadOptions};
 use crate::pattern_file;
@@ -73,8 +73,8 @@ pub fn build(file: &SceneFile, folder: &Path, words: String) -> Result<Scene, Pr
     let mut remarks = Vec::new();
     check_settings(file, &root)?;
     let environment = environment(file, &root)?;
-    if file.cloth.is_empty() {
-        return root.at("cloth").fail("the scene has no cloth; add a [[cloth]] table");
+    if file.cloth.is_empty() && file.rigid.is_empty() {
+        return root.at("cloth").fail("the scene has no cloth; add a [[cloth]] table, or [[rigid]] bodies");
     }
     let mut cloths = Vec::new();
     let mut panels = Vec::new();
@@ -93,17 +93,20 @@ pub fn build(file: &SceneFile, folder: &Path, words: String) -> Result<Scene, Pr
         }
         first_vertex += cloths[index].mesh.positions.len();
     }
-    let bodies = (file.body.iter().enumerate())
+    let mut bodies = (file.body.iter().enumerate())
         .map(|(index, table)| body::body(table, index, folder, &root.at("body").at(index)))
         .collect::<Result<Vec<_>, _>>()?;
-    let (model, state) = Model::build(&cloths).map_err(|error| Problem {
+    let (model, mut state) = Model::build(&cloths).map_err(|error| Problem {
         path: match &error {
             ModelError::Fabric { fabric, .. } => vec![Key::from("fabric"), Key::from(fabric.as_str())],
             _ => vec![Key::from("cloth")],
         },
         text: error.to_string(),
     })?;
-    let mut world = World::new(model, environment, bodies, handles)
+    let rigid::RigidParts { world: rigid, state: rigid_state, groups } =
+        rigid::rigid(file, folder, &mut bodies, &root, &mut remarks)?;
+    state.rigid = rigid_state;
+    let mut world = World::with_rigid(model, environment, bodies, handles, rigid)
         .map_err(|error| Problem { path: vec![Key::from("body")], text: error.to_string() })?;
     world.flypaper_weights = flypaper::weights(file, &world, &state.positions, &root)?;
     Ok(Scene {
@@ -115,14 +118,16 @@ pub fn build(file: &SceneFile, folder: &Path, words: String) -> Result<Scene, Pr
         frame_rate: file.scene.frame_rate,
         refine: file.output.refine,
         panels,
+        rigid: groups,
         words,
         remarks,
     })
 }
 
 fn settings(file: &SceneFile) -> Settings {
-    let SettingsTable { time, dynamics } = file.settings.clone();
-    Settings { time, dynamics, collision: file.collision.clone(), untangle: file.untangle.clone() }
+    let SettingsTable { time, dynamics, rigid, coupling } = file.settings.clone();
+    let (collision, untangle) = (file.collision.clone(), file.untangle.clone());
+    Settings { time, dynamics, collision, untangle, rigid, coupling }
 }
 
 fn check_settings(file: &SceneFile, root: &Place) -> Result<(), Problem> {
@@ -156,6 +161,7 @@ fn check_settings(file: &SceneFile, root: &Place) -> Result<(), Problem> {
     if !(own.step.is_finite() && own.step >= 0.0) {
         return springs.at("step").fail(format!("{}; expected a number of at least 0", own.step));
     }
+    rigid::check_settings(&file.settings, &root.at("settings"))?;
     check_collision(file, &root.at("collision"))?;
     check_untangling(file, &root.at("untangle"))
 }

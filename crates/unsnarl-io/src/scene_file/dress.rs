@@ -1,7 +1,7 @@
 //! What `unsnarl dress` reads of a scene file, and the scene file that it leaves for `unsnarl sim`.
 //!
-//! Guarantees: an error names the line; garments keep everything that their files hold; the scene that is left names the dressed
-//! meshes and the bodies from its own folder, with its clock at the time of the dressing.
+//! Guarantees: an error names the line; garments keep everything that their files hold; the scene that is left names
+//! the dressed meshes and the bodies from its own folder, with its clock at the time of the dressing.
 //! Does not: take sewing patterns: their panels are no garment before they are sewn.
 
 use super::build::{Place, Problem, fabric, plain, read_options, turn};
@@ -10,7 +10,7 @@ use super::{SceneError, at_its_line, body, changed_table, read_text, tables};
 use crate::garment_file;
 use crate::mesh::{self, KeepSource, MeshFile, ReadOptions};
 use std::path::{Component, Path, PathBuf};
-use unsnarl::bodies::{Body, Surfaces};
+use unsnarl::bodies::{Body, Moment, Surfaces};
 use unsnarl::dress::{DressSettings, Front, GarmentWish};
 use unsnarl::scene::fabric::Fabric;
 use unsnarl::scene::garment::Garment;
@@ -83,8 +83,8 @@ fn build(file: &SceneFile, table: toml::Table, folder: &Path) -> Result<DressSce
     }
     let edge = mean_edge(&cloths);
     let surfaces = Surfaces::new(&bodies, edge);
-    let stand = surfaces.positions_at(&bodies, file.dress.time);
-    let carried_from = file.dress.carry_from.map(|time| surfaces.positions_at(&bodies, time));
+    let stand = surfaces.positions_at(&bodies, Moment::at(file.dress.time));
+    let carried_from = file.dress.carry_from.map(|time| surfaces.positions_at(&bodies, Moment::at(time)));
     let mut first = 0;
     let mut standing = Vec::new();
     for (body, mesh) in bodies.iter().zip(surfaces.meshes()) {
@@ -202,7 +202,8 @@ fn mean_edge(cloths: &[DressCloth]) -> f64 {
 }
 
 impl DressScene {
-    /// The scene to simulate from here, as text: these meshes in place of the garments, from the folder of the new file.
+    /// The scene to simulate from here, as text: these meshes in place of the garments, from the folder of the new
+    /// file.
     pub fn dressed(&self, folder: &Path, targets: &[PathBuf]) -> String {
         let mut table = self.table.clone();
         table.remove("dress");

@@ -1,5 +1,5 @@
-//! From the flypaper weights of a scene file to a weight per vertex of the bodies, and lists of their own for some vertices of
-//! cloth.
+//! From the flypaper weights of a scene file to a weight per vertex of the bodies, and lists of their own for some
+//! vertices of cloth.
 //!
 //! Guarantees: nothing is made where the file says nothing; names and vertices that do not exist are refused.
 
@@ -7,6 +7,7 @@ use super::build::{Place, Problem, chosen};
 use super::format::{BodyTable, SceneFile};
 use std::ops::Range;
 use std::sync::Arc;
+use unsnarl::bodies::Moment;
 use unsnarl::simulation::World;
 use unsnarl::untangle::bodies::flypaper::FlypaperWeights;
 use unsnarl_geometry::{DVec3, VertexId};
@@ -55,7 +56,7 @@ fn of_bodies(file: &SceneFile, world: &World, root: &Place) -> Result<Vec<f64>, 
     if file.body.iter().all(is_plain) {
         return Ok(Vec::new());
     }
-    let start = world.surfaces.positions_at(&world.bodies, 0.0);
+    let start = world.surfaces.positions_at(&world.bodies, Moment::at(0.0));
     let mut weights = Vec::with_capacity(start.len());
     for (index, (table, range)) in file.body.iter().zip(vertex_ranges(world)).enumerate() {
         let place = root.at("body").at(index);

@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use unsnarl::contact::ContactSettings;
 use unsnarl::dress::DressSettings;
-use unsnarl::settings::{DynamicsSettings, TimeSettings, UntangleSettings};
+use unsnarl::rigid;
+use unsnarl::settings::{CouplingSettings, DynamicsSettings, TimeSettings, UntangleSettings};
 
 /// A scene: cloth, bodies, forces and how long to simulate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -20,6 +21,9 @@ pub struct SceneFile {
     /// Obstacles.
     #[serde(default)]
     pub body: Vec<BodyTable>,
+    /// Rigid bodies that move by themselves.
+    #[serde(default)]
+    pub rigid: Vec<RigidTable>,
     /// Fabrics by name, besides the presets.
     #[serde(default)]
     pub fabric: BTreeMap<String, FabricTable>,
@@ -49,7 +53,7 @@ pub struct OutputTable {
     pub refine: u32,
 }
 
-/// Settings of time and dynamics.
+/// Settings of time, dynamics and rigid bodies.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct SettingsTable {
@@ -57,6 +61,10 @@ pub struct SettingsTable {
     pub time: TimeSettings,
     /// How cloth moves.
     pub dynamics: DynamicsSettings,
+    /// How rigid bodies move and touch.
+    pub rigid: rigid::Settings,
+    /// How cloth and rigid bodies agree on what they give each other.
+    pub coupling: CouplingSettings,
 }
 
 /// Time and forces.
@@ -328,6 +336,9 @@ pub struct BodyTable {
     /// Coulomb friction.
     #[schemars(range(min = 0.0))]
     pub friction: f64,
+    /// For rigid bodies: speed after a collision as a share of that before; of a pair, the smaller counts.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub restitution: f64,
     /// How much cloth that is pinched between this and another surface follows this one; shares count, not sizes.
     #[schemars(range(min = 0.0))]
     pub flypaper_weight: f64,
@@ -357,6 +368,7 @@ impl Default for BodyTable {
             rotation: [0.0; 3],
             keys: Vec::new(),
             friction: 0.5,
+            restitution: 1.0,
             flypaper_weight: 1.0,
             flypaper: Vec::new(),
         }
@@ -420,6 +432,115 @@ pub struct RodTable {
     pub radius: f64,
     /// Height of a cylinder; distance of the centres of the ends of a capsule. Metres.
     pub height: f64,
+}
+
+/// Rigid bodies of one shape: exactly one of `sphere`, `box`, `capsule`, `cylinder`, `ring` and `mesh`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct RigidTable {
+    /// What reports call it; copies get a number behind it.
+    pub name: Option<String>,
+    /// A ball.
+    pub sphere: Option<SphereTable>,
+    /// A box.
+    #[serde(rename = "box")]
+    pub cuboid: Option<BoxTable>,
+    /// A round rod along its own y.
+    pub capsule: Option<RodTable>,
+    /// A cylinder along its own y with flat ends.
+    pub cylinder: Option<RodTable>,
+    /// A ring around its own y.
+    pub ring: Option<RingTable>,
+    /// A closed mesh, relative to the scene file.
+    pub mesh: Option<String>,
+    /// Length unit of the mesh file: mm, cm, dm or m.
+    pub units: Option<String>,
+    /// Distance between the samples of the level set of a mesh, metres; by default a small part of its size.
+    #[schemars(range(min = 0.0))]
+    pub spacing: Option<f64>,
+    /// Mass per volume, kg/m³; 1000 unless `mass` is given.
+    #[schemars(range(min = 0.0))]
+    pub density: Option<f64>,
+    /// Mass of each body, kg, instead of a density.
+    #[schemars(range(min = 0.0))]
+    pub mass: Option<f64>,
+    /// Speed after a collision as a share of that before; of a pair, the smaller counts.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub restitution: f64,
+    /// Coulomb friction; between rigid bodies the larger of a pair counts, against cloth the mean.
+    #[schemars(range(min = 0.0))]
+    pub friction: f64,
+    /// Rolling friction: a length, metres.
+    #[schemars(range(min = 0.0))]
+    pub rolling: f64,
+    /// Spinning friction: a length, metres.
+    #[schemars(range(min = 0.0))]
+    pub spinning: f64,
+    /// Distance that its surface asks of cloth, metres; cloth keeps the mean of this and its own thickness.
+    #[schemars(range(min = 0.0))]
+    pub thickness: f64,
+    /// Where its own origin is at the start, metres.
+    pub position: [f64; 3],
+    /// Turns about x, then y, then z, degrees.
+    pub rotation: [f64; 3],
+    /// Velocity of the centre of mass at the start, m/s.
+    pub velocity: [f64; 3],
+    /// Angular velocity at the start, rad/s.
+    pub spin: [f64; 3],
+    /// More of the same.
+    pub copies: Option<CopiesTable>,
+}
+
+impl Default for RigidTable {
+    fn default() -> Self {
+        Self {
+            name: None,
+            sphere: None,
+            cuboid: None,
+            capsule: None,
+            cylinder: None,
+            ring: None,
+            mesh: None,
+            units: None,
+            spacing: None,
+            density: None,
+            mass: None,
+            restitution: 0.0,
+            friction: 0.5,
+            rolling: 0.0,
+            spinning: 0.0,
+            thickness: 0.001,
+            position: [0.0; 3],
+            rotation: [0.0; 3],
+            velocity: [0.0; 3],
+            spin: [0.0; 3],
+            copies: None,
+        }
+    }
+}
+
+/// A ring: a torus.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RingTable {
+    /// From its centre to the middle of the tube, metres.
+    pub radius: f64,
+    /// Radius of the tube, metres; less than the ring's.
+    pub tube: f64,
+}
+
+/// Copies on a grid, or around the vertical through the origin.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct CopiesTable {
+    /// How many along x, y and z.
+    pub count: [u32; 3],
+    /// From one to the next along x, y and z, metres.
+    #[serde(default)]
+    pub spacing: [f64; 3],
+    /// By how much each is turned about the world's y axis beyond the one before, degrees; after it is moved.
+    #[serde(default)]
+    pub turn: f64,
 }
 
 /// A fabric: a preset to start from, and numbers to change. See `docs/dynamics.md` for what they mean.

@@ -11,8 +11,10 @@ mod flypaper;
 pub mod format;
 mod lines;
 mod rest_fields;
+mod rigid;
 
 pub use format::SceneFile;
+pub use rigid::RigidGroup;
 
 use std::path::{Path, PathBuf};
 use thiserror::Error;
@@ -43,6 +45,8 @@ pub struct Scene {
     pub refine: u32,
     /// The panels of every piece, where it has them.
     pub panels: Vec<Option<UvMap>>,
+    /// The rigid bodies that move by themselves, group by group.
+    pub rigid: Vec<RigidGroup>,
     /// The scene's own text and all changes: two scenes with the same words are the same scene.
     pub words: String,
     /// What is worth knowing but stops nothing.

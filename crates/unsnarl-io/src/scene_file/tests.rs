@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::real_data::real_data;
+use unsnarl::bodies::Moment;
 
 const SHEET: &str = "[scene]\nframes = 5\n\n[[cloth]]\nsheet = { size = [1.0, 0.5], cells = [4, 2] }\n";
 
@@ -93,9 +94,80 @@ fn the_bundled_scenes_and_the_published_schema_are_up_to_date() {
             count += 1;
         }
     }
-    assert!(count >= 22);
+    assert!(count >= 31);
     let published = std::fs::read_to_string(root.join("docs/scene.schema.json")).unwrap();
     assert!(published == schema(), "write it anew with: unsnarl sim --schema > docs/scene.schema.json");
+}
+
+#[test]
+fn rigid_bodies_and_their_copies_become_part_of_the_state() {
+    let text = "[[body]]\nplane = {}\n[[rigid]]\nbox = { size = [0.2, 0.4, 0.6] }\nmass = 3\nposition = [1, 2, 3]\nspin = [0, 2, 0]\n\
+                velocity = [0, 0, 4]\n[[rigid]]\nname = \"ring\"\nring = { radius = 0.2, tube = 0.05 }\ndensity = 2\n\
+                copies = { count = [2, 3, 1], spacing = [0.5, 0.25, 0] }\n";
+    let scene = parse("s.toml", text, Path::new("."), &[]).unwrap();
+    let (world, state) = (&scene.world, &scene.state);
+    assert_eq!((world.model.masses.len(), world.bodies.len(), state.rigid.placements.len()), (0, 8, 8));
+    assert_eq!(state.rigid.placements[1].position, unsnarl_geometry::DVec3::new(1.0, 2.0, 3.0));
+    assert_eq!(state.rigid.velocities[1].z, 4.0);
+    // A box about its y axis: m (x^2 + z^2) / 12.
+    assert!((state.rigid.angular_momenta[1].y - 2.0 * 3.0 * (0.04 + 0.36) / 12.0).abs() < 1e-12);
+    let volume = 2.0 * std::f64::consts::PI.powi(2) * 0.2 * 0.05 * 0.05;
+    assert!((world.rigid.bodies.bodies[2].mass - 2.0 * volume).abs() < 1e-12);
+    assert_eq!(state.rigid.placements[7].position, unsnarl_geometry::DVec3::new(0.5, 0.5, 0.0));
+    assert_eq!((scene.rigid[1].name.as_str(), scene.rigid[1].bodies.clone()), ("ring", 2..8));
+    assert!(state.rigid.is_valid(&world.rigid.bodies));
+}
+
+#[test]
+fn what_cannot_be_a_rigid_body_is_named_with_its_line() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("open.obj"), "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 2 3\nf 1 2 4\nf 2 3 4\n")
+        .unwrap();
+    let flat = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 1 1 0\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\n";
+    std::fs::write(folder.path().join("flat.obj"), flat).unwrap();
+    let error = |rest: &str| {
+        let text = format!("[scene]\nframes = 2\n[[rigid]]\n{rest}\n");
+        parse("s.toml", &text, folder.path(), &[]).unwrap_err().to_string()
+    };
+    let open = error("mesh = \"open.obj\"");
+    assert!(
+        open.starts_with("s.toml:4: rigid.0.mesh: ") && open.contains("a rigid body needs a closed mesh"),
+        "{open}"
+    );
+    let flat = error("mesh = \"flat.obj\"");
+    assert!(flat.contains("it encloses no volume"), "{flat}");
+    for (rest, expected) in [
+        ("sphere = { radius = 0.1 }\ndensity = -2", "s.toml:5: rigid.0.density: -2; expected a number above 0"),
+        ("sphere = { radius = 0.1 }\nmass = 0", "s.toml:5: rigid.0.mass: 0; expected a number above 0"),
+        ("sphere = { radius = 0.1 }\nmass = 1\ndensity = 1", "s.toml:5: rigid.0.mass: give density or mass, not both"),
+        ("sphere = { radius = -1 }", "s.toml:4: rigid.0.sphere: the radius is -1; a positive, finite length is needed"),
+        ("box = { size = [1, 0, 1] }", "s.toml:4: rigid.0.box: half a side is 0; a positive, finite length is needed"),
+        (
+            "ring = { radius = 1, tube = 2 }",
+            "s.toml:4: rigid.0.ring: the hole's radius is -1; a positive, finite length is needed",
+        ),
+        ("restitution = 2\nsphere = { radius = 1 }", "s.toml:4: rigid.0.restitution: 2; expected 0 to 1"),
+        (
+            "sphere = { radius = 1 }\nvelocity = [1e9, 0, 0]",
+            "s.toml:5: rigid.0.velocity: [1000000000.0, 0.0, 0.0]; expected numbers up to 10000",
+        ),
+        (
+            "sphere = { radius = 1 }\ncopies = { count = [4000000000, 4000000000, 2] }",
+            "s.toml:5: rigid.0.copies.count: [4000000000, 4000000000, 2]; expected 1 to 100000 bodies",
+        ),
+        (
+            "name = \"nothing\"",
+            "s.toml:3: rigid.0: expected exactly one of sphere, box, capsule, cylinder, ring and mesh",
+        ),
+        (
+            "sphere = { radius = 1 }\n[settings.coupling]\nrounds = 0",
+            "s.toml:6: settings.coupling.rounds: 0; expected 1 to 100",
+        ),
+    ] {
+        assert_eq!(error(rest), expected);
+    }
+    let unknown = error("sphere = { radius = 1 }\nbounce = 1");
+    assert!(unknown.starts_with("s.toml:5: unknown field `bounce`"), "{unknown}");
 }
 
 /// A real pattern: panels with stitch lines.
@@ -118,7 +190,7 @@ fn meshes_sequences_and_characters_are_bodies() {
     std::fs::write(folder.path().join("m3.obj"), "v 0 0 0\nv 1 0 0\nv 0 0 1\nv 1 1 1\nf 1 2 3\n").unwrap();
     let with = |body: &str| parse("s.toml", &format!("{SHEET}[[body]]\n{body}\n"), folder.path(), &[]);
     let scene = with("mesh = \"m1.obj\"\nposition = [0, 2, 0]").unwrap();
-    let at = |scene: &Scene, time: f64| scene.world.surfaces.positions_at(&scene.world.bodies, time)[0].y;
+    let at = |scene: &Scene, time: f64| scene.world.surfaces.positions_at(&scene.world.bodies, Moment::at(time))[0].y;
     assert_eq!(at(&scene, 0.0), 2.0);
     let scene = with("sequence = { files = \"m{}.obj\", first = 1, last = 2, frame-rate = 10 }").unwrap();
     assert!((at(&scene, 0.05) - 0.25).abs() < 1e-15 && at(&scene, 9.0) == 0.5);
@@ -131,10 +203,10 @@ fn meshes_sequences_and_characters_are_bodies() {
     let Some(glb) = real_data("character_cc0/body.glb") else { return };
     let glb = glb.display();
     let scene = with(&format!("mesh = \"{glb}\"\nclip = \"sit01\"\nclip-start = 0.5")).unwrap();
-    let still = scene.world.surfaces.positions_at(&scene.world.bodies, 0.25);
+    let still = scene.world.surfaces.positions_at(&scene.world.bodies, Moment::at(0.25));
     assert_eq!(still.len(), 13_380);
-    assert_eq!(still, scene.world.surfaces.positions_at(&scene.world.bodies, 0.5));
-    assert_ne!(still, scene.world.surfaces.positions_at(&scene.world.bodies, 1.0));
+    assert_eq!(still, scene.world.surfaces.positions_at(&scene.world.bodies, Moment::at(0.5)));
+    assert_ne!(still, scene.world.surfaces.positions_at(&scene.world.bodies, Moment::at(1.0)));
     assert!(problem(&format!("mesh = \"{glb}\"\nclip = \"hop\"")).contains("no clip hop; the file has fight01"));
 }
 
@@ -167,7 +239,7 @@ fn usd_time_samples_move_a_body() {
     std::fs::write(folder.path().join("m.usda"), MOVING).unwrap();
     let with = |body: &str| parse("s.toml", &format!("{SHEET}[[body]]\n{body}\n"), folder.path(), &[]);
     let scene = with("mesh = \"m.usda\"\nclip-start = 1\nclip-speed = 2").unwrap();
-    let at = |time: f64| scene.world.surfaces.positions_at(&scene.world.bodies, time)[0];
+    let at = |time: f64| scene.world.surfaces.positions_at(&scene.world.bodies, Moment::at(time))[0];
     // Twice as fast: the points arrive after half a second, the transform after one.
     for (time, y, z) in
         [(0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (1.25, 1.0, 1.0), (1.5, 2.0, 2.0), (2.0, 2.0, 4.0), (9.0, 2.0, 4.0)]
@@ -265,7 +337,7 @@ fn flypaper_weights_are_per_body_per_part_of_it_and_per_vertex_of_cloth() {
     let count = scene.world.surfaces.meshes()[0].positions.len();
     assert_eq!(weights.of_bodies.len(), 2 * count);
     assert!(weights.of_bodies[..count].iter().all(|&weight| weight == 0.9));
-    let hand = scene.world.surfaces.positions_at(&scene.world.bodies, 0.0).split_off(count);
+    let hand = scene.world.surfaces.positions_at(&scene.world.bodies, Moment::at(0.0)).split_off(count);
     for (place, &weight) in hand.iter().zip(&weights.of_bodies[count..]) {
         assert_eq!(weight, if place.y > 3.4 { 0.5 } else { 0.1 });
     }

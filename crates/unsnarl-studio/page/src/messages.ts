@@ -79,6 +79,8 @@ export interface Frame {
   time?: number;
   arrays: {
     positions: Float32Array;
+    /** Of rigid bodies, in frames of a simulation. */
+    bodies?: Float32Array;
     vertex_colours: Uint8Array;
     triangle_colours: Uint8Array;
     pins: Uint32Array;

@@ -114,9 +114,13 @@ export class View3d {
   show(frame: Frame): void {
     if (!this.cloth) return;
     this.frame = frame;
-    const { positions, vertex_colours, pins } = frame.arrays;
+    const { positions, bodies, vertex_colours, pins } = frame.arrays;
     this.positions.set(positions.subarray(0, this.positions.length));
     this.cloth.place(this.positions);
+    if (bodies?.length) {
+      this.positions.set(bodies, 3 * this.clothVertexCount);
+      this.body?.place(this.positions);
+    }
     this.cloth.mark(vertex_colours);
     const pinned = new Float32Array(3 * pins.length);
     pins.forEach((vertex, at) => pinned.set(positions.subarray(3 * vertex, 3 * vertex + 3), 3 * at));

@@ -1,18 +1,24 @@
-//! Where obstacles go: solids on keyframes and meshes that move, placed at the times of a step.
+//! Where obstacles go: solids on keyframes, meshes that move and rigid bodies that are simulated, placed at the moments
+//! of a step.
 //!
-//! Every body has a surface of triangles, which contact treats as cloth of infinite mass. Solids, and closed meshes with a
-//! [`Volume`], are also felt by single cloth vertices, before contact: [`presses`] finds those that would enter and gives dynamics planes to hold them on, so
-//! that cloth hangs on them; [`keep_out`] puts a vertex that would end inside back on the surface, takes the velocity into it, and rubs by
-//! Coulomb's law. (Bridson 2003, 2.1, for cloth nodes against thick, smooth objects)
+//! A [`Moment`] is all that a placement depends on: the time for bodies on rails and skinned ones, the poses in the
+//! state for simulated ones. Every body has a surface of triangles, which contact treats as cloth of infinite mass.
+//! Solids, and closed meshes with a [`Volume`], are also felt by single cloth vertices, before contact: [`presses`]
+//! finds those that would enter and gives dynamics planes to hold them on, so that cloth hangs on them; [`keep_out`]
+//! puts a vertex that would end inside back on the surface, takes the velocity into it, and rubs by Coulomb's law.
+//! (Bridson 2003, 2.1, for cloth nodes against thick, smooth objects)
 //!
-//! Guarantees: after [`keep_out`] no vertex that may move is inside a solid by more than rounding (a level set: by more than
-//! its distance is wrong), unless two solids squeeze it. Positions of bodies depend on time alone, so a simulation that goes on meets them where they were.
-//! Does not: stop cloth from being squeezed where bodies cross each other.
+//! Guarantees: after [`keep_out`] no vertex that may move is inside a solid by more than rounding (a level set: by more
+//! than its distance is wrong), unless two solids squeeze it. Positions of bodies depend on the moment alone, and a
+//! moment is part of the state, so a simulation that goes on meets them where they were.
+//! Does not: stop cloth from being squeezed where bodies cross each other; move simulated bodies, which is the rigid
+//! stage's work.
 
 pub mod keyframes;
+mod moment;
 pub mod moving_mesh;
 pub mod shape;
-mod tessellate;
+pub(crate) mod tessellate;
 mod tips;
 pub mod volume;
 
@@ -20,13 +26,15 @@ use crate::dynamics::{Guidance, Hold};
 use crate::geometry::{DVec3, TriMesh, VertexId};
 use crate::model::Model;
 use keyframes::{Keyframes, Placement};
+pub use moment::Moment;
 use moving_mesh::MovingMesh;
 use rayon::prelude::*;
 use shape::Shape;
+use std::sync::Arc;
 use tips::{Balls, Tip};
 use volume::{Instant, Volume, VolumeError};
 
-/// Something that cloth cannot pass and does not move.
+/// Something that cloth cannot pass. Cloth moves it only if it is simulated.
 #[derive(Clone, Debug)]
 pub struct Body {
     /// What errors and reports call it.
@@ -53,6 +61,13 @@ pub enum Form {
     },
     /// Triangles, thin or closed, that move and may change shape.
     Mesh(MovingMesh),
+    /// A simulated body, felt by its triangles. Copies share them.
+    Simulated {
+        /// The surface in the body's own frame.
+        surface: Arc<TriMesh>,
+        /// Which of the poses of a moment is its own.
+        number: usize,
+    },
 }
 
 impl Body {
@@ -66,8 +81,19 @@ impl Body {
         Self { name: name.into(), form: Form::Mesh(mesh), friction, thickness, volume: None }
     }
 
-    /// The same body, felt by its distance too if it is a mesh; samples lie at a spacing, metres, that depends on its size by
-    /// default.
+    /// A body whose pose is part of the state.
+    pub fn simulated(
+        name: impl Into<String>,
+        surface: Arc<TriMesh>,
+        number: usize,
+        friction: f64,
+        thickness: f64,
+    ) -> Self {
+        Self { name: name.into(), form: Form::Simulated { surface, number }, friction, thickness, volume: None }
+    }
+
+    /// The same body, felt by its distance too if it is a mesh; samples lie at a spacing, metres, that depends on its
+    /// size by default.
     pub fn with_level_set(mut self, spacing: Option<f64>) -> Result<Self, VolumeError> {
         if let Form::Mesh(mesh) = &self.form {
             self.volume = Some(Volume::of(mesh, spacing)?);
@@ -83,6 +109,7 @@ impl Body {
                 let instant = self.volume.as_ref()?.at(mesh, time + step, step)?;
                 Solid::LevelSet(instant, mesh.motion().placement(time + step, step))
             }
+            Form::Simulated { .. } => return None,
         };
         Some(Obstacle { solid, friction: self.friction, thickness: self.thickness })
     }
@@ -92,6 +119,7 @@ impl Body {
         match &self.form {
             Form::Solid { shape, .. } => tessellate::surface(shape, edge),
             Form::Mesh(mesh) => TriMesh { positions: mesh.positions_at(0.0), triangles: mesh.triangles().to_vec() },
+            Form::Simulated { surface, .. } => surface.as_ref().clone(),
         }
     }
 }
@@ -112,13 +140,14 @@ impl Surfaces {
         let meshes: Vec<TriMesh> = bodies.iter().map(|body| body.own_surface(edge)).collect();
         let tips = |(body, mesh): (&Body, &TriMesh)| match body.form {
             Form::Mesh(_) => tips::find(mesh),
-            Form::Solid { .. } => Vec::new(),
+            Form::Solid { .. } | Form::Simulated { .. } => Vec::new(),
         };
         let tips = bodies.iter().zip(&meshes).map(tips).collect();
         Self { meshes, tips, edge }
     }
 
-    /// What single vertices feel of the sharp tips of meshes at the end of a step: balls of a radius in edges of the cloth.
+    /// What single vertices feel of the sharp tips of meshes at the end of a step: balls of a radius in edges of the
+    /// cloth.
     pub fn place_tips(&self, bodies: &[Body], time: f64, step: f64, radius: f64) -> Vec<Obstacle<'static>> {
         if radius <= 0.0 {
             return Vec::new();
@@ -138,16 +167,16 @@ impl Surfaces {
         &self.meshes
     }
 
-    /// All vertices of all bodies at a time, one body after the other. Give the bodies that the surfaces were made of.
-    pub fn positions_at(&self, bodies: &[Body], time: f64) -> Vec<DVec3> {
+    /// All vertices of all bodies at a moment, one body after the other. Give the bodies that the surfaces were made
+    /// of.
+    pub fn positions_at(&self, bodies: &[Body], moment: Moment<'_>) -> Vec<DVec3> {
         let mut positions = Vec::new();
         for (body, mesh) in bodies.iter().zip(&self.meshes) {
-            match &body.form {
-                Form::Solid { motion, .. } => {
-                    let (origin, rotation) = motion.at(time);
+            match moment.frame_of(body) {
+                Some((origin, rotation)) => {
                     positions.extend(mesh.positions.iter().map(|&point| origin + rotation * point));
                 }
-                Form::Mesh(moving) => positions.extend(moving.positions_at(time)),
+                None => positions.extend(moment.own_positions_of(body)),
             }
         }
         positions
@@ -188,8 +217,8 @@ pub fn place(bodies: &[Body], time: f64, step: f64) -> Vec<Obstacle<'_>> {
     bodies.iter().filter_map(|body| body.place(time, step)).collect()
 }
 
-/// Everything with an inside at a time, closed meshes that are felt by their triangles alone included. Velocities are those of a
-/// step before.
+/// Everything with an inside at a time, closed meshes that are felt by their triangles alone included. Velocities are
+/// those of a step before.
 pub fn place_insides(bodies: &[Body], time: f64, step: f64) -> Vec<Obstacle<'_>> {
     let mut obstacles = Vec::new();
     for body in bodies {
@@ -362,8 +391,8 @@ impl Obstacle<'_> {
         0.5 * (thickness + self.thickness)
     }
 
-    /// The distance that a vertex has to keep: the margin, or, if it starts nearer, a little more than it has. Other cloth may press it
-    /// there, and would have to be pushed through.
+    /// The distance that a vertex has to keep: the margin, or, if it starts nearer, a little more than it has. Other
+    /// cloth may press it there, and would have to be pushed through.
     fn standoff(&self, start: DVec3, margin: f64) -> f64 {
         let distance = self.distance(start).0.max(0.0);
         if distance < margin { distance + RECOVERY * (margin - distance) } else { margin }

@@ -1,7 +1,7 @@
 //! Surfaces of solids as triangles.
 //!
-//! Guarantees: closed, apart from a half space, with normals outward; every vertex lies on the solid, so curved surfaces
-//! lie inside it by the sag of their edges.
+//! Guarantees: closed, apart from a half space, with normals outward; every vertex lies on the solid, so curved
+//! surfaces lie inside it by the sag of their edges.
 //! Departs: a half space becomes a square of [`HALF_SPACE`] to each side; beyond it only vertices are stopped.
 
 use super::shape::Shape;
@@ -14,7 +14,7 @@ const HALF_SPACE: f64 = 100.0;
 const SEGMENTS: std::ops::RangeInclusive<f64> = 24.0..=96.0;
 
 /// The surface of a solid with edges of about a length where it is curved.
-pub(super) fn surface(shape: &Shape, edge: f64) -> TriMesh {
+pub(crate) fn surface(shape: &Shape, edge: f64) -> TriMesh {
     let around = |radius: f64| {
         let wanted = (TAU * radius / edge.max(f64::MIN_POSITIVE)).ceil();
         let least = *SEGMENTS.start();
@@ -68,7 +68,7 @@ fn straight(radius: f64, half: f64, spacing: f64) -> impl Iterator<Item = (f64, 
 }
 
 /// Turns a profile from bottom to top about the y axis; points on the axis become single vertices.
-fn revolve(profile: &[(f64, f64)], count: usize) -> TriMesh {
+pub(crate) fn revolve(profile: &[(f64, f64)], count: usize) -> TriMesh {
     let mut mesh = TriMesh::default();
     let mut rings: Vec<Vec<u32>> = Vec::new();
     for &(out, height) in profile {
@@ -96,6 +96,28 @@ fn revolve(profile: &[(f64, f64)], count: usize) -> TriMesh {
         }
     }
     mesh
+}
+
+/// Turns a closed profile about the y axis into a tube; counter-clockwise, seen with the axis at the left, faces
+/// outward.
+pub(crate) fn revolve_closed(profile: &[(f64, f64)], count: usize) -> TriMesh {
+    let rows = profile.len();
+    let angle = |at: usize| TAU * at as f64 / count as f64;
+    let place = |row: usize, at: usize| {
+        let (out, height) = profile[row];
+        DVec3::new(out * angle(at).cos(), height, -out * angle(at).sin())
+    };
+    let positions =
+        (0..rows).flat_map(|row| (0..count).map(move |at| (row, at))).map(|(row, at)| place(row, at)).collect();
+    let vertex = |row: usize, at: usize| ((row % rows) * count + at % count) as u32;
+    let quad = |row: usize, at: usize| {
+        let [low, low_next, high, high_next] =
+            [vertex(row, at), vertex(row, at + 1), vertex(row + 1, at), vertex(row + 1, at + 1)];
+        [[low, low_next, high], [low_next, high_next, high]]
+    };
+    let triangles =
+        (0..rows).flat_map(|row| (0..count).map(move |at| (row, at))).flat_map(|(row, at)| quad(row, at)).collect();
+    TriMesh { positions, triangles }
 }
 
 fn cuboid(half: DVec3) -> TriMesh {

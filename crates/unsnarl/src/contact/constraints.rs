@@ -1,9 +1,9 @@
 //! Contacts that all hold at once: impulses go round until none of them changes anything.
 //!
-//! Every contact asks for a least separating speed. One sweep handles them in the order in which they were found; contacts
-//! whose vertices have not changed since they were last looked at are passed over. What one contact pushed too far is given back
-//! when another has done its work (the projected Gauss-Seidel method), so many cheap sweeps take the place of rounds of
-//! detection. (Bridson 2003, 2.6 to 2.8; keeping contacts from round to round is ours)
+//! Every contact asks for a least separating speed. One sweep handles them in the order in which they were found;
+//! contacts whose vertices have not changed since they were last looked at are passed over. What one contact pushed too
+//! far is given back when another has done its work (the projected Gauss-Seidel method), so many cheap sweeps take the
+//! place of rounds of detection. (Bridson 2003, 2.6 to 2.8; keeping contacts from round to round is ours)
 //!
 //! Guarantees: linear momentum of free vertices is kept; the order is fixed; it ends.
 //! Does not: always settle; what is left is found by the next detection.
@@ -88,7 +88,9 @@ impl Constraints {
 
     fn handle(&mut self, at: usize, spring: Option<Spring>, input: &ContactInput, path: &mut Path) {
         let Constraint { contact, target, given, seen, .. } = &mut self.list[at];
+        let before = *given;
         if contact.push((*target, spring), self.manner, given, input.inverse_mass, &mut path.velocities) > 0.0 {
+            path.taken.note_contact(input, contact, before, *given);
             for vertex in contact.stencil.vertices {
                 if input.inverse_mass[vertex.index()] > 0.0 {
                     self.changed[vertex.index()] = self.clock;

@@ -6,8 +6,8 @@
 //! Guarantees: no pair inside a zone of free vertices comes nearer in a rigid motion, or crosses in an affine one.
 //! Does not: keep zones small; chained contacts may merge into one.
 //! Departs: zones merge in pair order, so that the result does not depend on threads. Affine motion leaves out the
-//! direction in which a zone is thin, where it would flatten it, and its strain is limited to half per step. A zone with
-//! prescribed vertices moves rigidly and follows them as if they were a million times heavier.
+//! direction in which a zone is thin, where it would flatten it, and its strain is limited to half per step. A zone
+//! with prescribed vertices moves rigidly and follows them as if they were a million times heavier.
 
 use super::detect::{Collision, Moved, collisions};
 use super::report::ContactReport;
@@ -62,6 +62,13 @@ pub(super) fn merge(
         if found.is_empty() {
             break;
         }
+    }
+    for zone in zones.members() {
+        let prescribed: Vec<VertexId> =
+            zone.iter().copied().filter(|vertex| input.inverse_mass[vertex.index()] == 0.0).collect();
+        let share = 1.0 / prescribed.len().max(1) as f64;
+        let bearers: Vec<(VertexId, f64)> = prescribed.into_iter().map(|vertex| (vertex, share)).collect();
+        path.taken.note_change(input, &zone, (&before, &path.velocities), &bearers);
     }
     found
 }

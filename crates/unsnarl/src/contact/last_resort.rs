@@ -1,14 +1,14 @@
-//! The last resort: vertices that still collide are slowed down and then stopped, with more and more of their surroundings:
-//! at once, or only when that alone has not helped for a while.
+//! The last resort: vertices that still collide are slowed down and then stopped, with more and more of their
+//! surroundings: at once, or only when that alone has not helped for a while.
 //!
-//! Slow means slow against what is prescribed there: cloth near a moving body is carried along by the place of it that is nearest, as
-//! it would stick to it (one velocity for a whole neighbourhood would drive a garment into the limb that it is worn on),
-//! and cloth among cloth stands still. Cloth that does not move cannot cross itself, so this ends with a clear motion of all
-//! free vertices among themselves wherever the surroundings move alike.
+//! Slow means slow against what is prescribed there: cloth near a moving body is carried along by the place of it that
+//! is nearest, as it would stick to it (one velocity for a whole neighbourhood would drive a garment into the limb that
+//! it is worn on), and cloth among cloth stands still. Cloth that does not move cannot cross itself, so this ends with
+//! a clear motion of all free vertices among themselves wherever the surroundings move alike.
 //!
-//! Guarantees: it ends; collisions that are left have only stopped and prescribed vertices, and are counted. Where prescribed
-//! vertices squeeze cloth, only cloth around that place is stopped.
-//! Does not: keep momentum.
+//! Guarantees: it ends; collisions that are left have only stopped and prescribed vertices, and are counted. Where
+//! prescribed vertices squeeze cloth, only cloth around that place is stopped.
+//! Does not: keep momentum, but where a body is near, what was taken from cloth is told as the body's.
 
 use super::detect::{Collision, Moved, collisions};
 use super::report::ContactReport;
@@ -36,6 +36,7 @@ pub(super) fn slow_down(
     report: &mut ContactReport,
 ) {
     let surfaces = Surfaces::new(input);
+    let before = path.velocities.clone();
     let mut slowed = vec![false; path.end.len()];
     let mut stopped = vec![false; path.end.len()];
     let mut halvings = vec![0; path.end.len()];
@@ -91,6 +92,11 @@ pub(super) fn slow_down(
             break;
         }
     }
+    for vertex in (0..slowed.len()).filter(|&at| slowed[at]).map(VertexId::new) {
+        if let Some(bearers) = surfaces.nearest(input, input.start[vertex.index()]) {
+            path.taken.note_change(input, &[vertex], (&before, &path.velocities), &bearers);
+        }
+    }
     report.slowed_vertices = slowed.iter().filter(|&&slowed| slowed).count();
 }
 
@@ -116,11 +122,17 @@ impl Surfaces {
 
     /// The velocity of the nearest place, if that is near.
     fn velocity_near(&self, input: &ContactInput, velocities: &[DVec3], point: DVec3) -> Option<DVec3> {
+        let nearest = self.nearest(input, point)?;
+        Some(nearest.into_iter().map(|(corner, weight)| velocities[corner.index()] * weight).sum())
+    }
+
+    /// The nearest place as weights of vertices, if that is near.
+    fn nearest(&self, input: &ContactInput, point: DVec3) -> Option<[(VertexId, f64); 3]> {
         let corners = |at: usize| input.mesh.topology().triangle(self.triangles[at]);
         let closest = |at: usize| point_triangle(point, corners(at).map(|corner| input.start[corner.index()]));
         let (_, nearest) = self.tree.closest_to(point, CARRYING * CARRYING, |at| closest(at).distance_squared())?;
         let weights = closest(nearest).weights;
-        Some((0..3).map(|k| velocities[corners(nearest)[k].index()] * weights[k]).sum())
+        Some([0, 1, 2].map(|k| (corners(nearest)[k], weights[k])))
     }
 }
 

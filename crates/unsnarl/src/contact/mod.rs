@@ -1,14 +1,15 @@
 //! Where cloth may go: the collision pipeline.
 //!
 //! A proposed motion passes through stages, each of which handles what the one before left: repulsions where cloth is
-//! within its thickness, impulses where straight paths meet, impact zones where impulses do not settle, and a last resort
-//! that always ends. Bodies are vertices of the same mesh with inverse mass 0: their motion is prescribed. (Bridson 2003,
-//! chapter 2)
+//! within its thickness, impulses where straight paths meet, impact zones where impulses do not settle, and a last
+//! resort that always ends. Bodies are vertices of the same mesh with inverse mass 0: their motion is prescribed.
+//! (Bridson 2003, chapter 2)
 //!
-//! Guarantees: between `start` and the returned positions no pair of elements crosses unless the rules let it, it already
-//! touched at the start, or all its vertices are prescribed; pairs that only a prescribed vertex could have saved are
-//! counted as `unresolved`. Without contact the proposed positions come back bit for bit. Impulses and zones of free
-//! vertices keep linear momentum. The result does not depend on threads or on the workspace.
+//! Guarantees: between `start` and the returned positions no pair of elements crosses unless the rules let it, it
+//! already touched at the start, or all its vertices are prescribed; pairs that only a prescribed vertex could have
+//! saved are counted as `unresolved`. Without contact the proposed positions come back bit for bit. Impulses and zones
+//! of free vertices keep linear momentum, and what they lose to prescribed vertices is told as [`Resolved::taken`], but
+//! for what the last resort stops far from any body. The result does not depend on threads or on the workspace.
 //! Does not: start from intersecting cloth in any helpful way; that is the untangler's work.
 //! Departs: zones merge in pair order; see the stages for the rest.
 
@@ -26,6 +27,7 @@ mod rules;
 mod scene;
 mod settings;
 mod symmetric;
+mod taken;
 #[cfg(test)]
 mod tests;
 
@@ -35,12 +37,14 @@ pub use report::ContactReport;
 pub use rules::{OrdinaryRules, PairRules, Rule};
 pub use scene::{ContactScene, ObstacleMesh, Proposal};
 pub use settings::{CollisionMethod, ContactSettings, FinalFrameChoice, LastResort, LayerMethod, ZoneMotion};
+pub use taken::Push;
 
 use crate::dynamics::Support;
 use crate::geometry::ccd::{ElementPair, ElementTree, Motion};
 use crate::geometry::{DVec3, TriangleId, VertexId};
 use constraints::Constraint;
 use std::collections::BTreeMap;
+use taken::Taken;
 
 /// All that a step of contact looks at. Slices hold one item per vertex of the mesh.
 #[derive(Clone, Copy)]
@@ -64,8 +68,8 @@ pub struct ContactInput<'a> {
 }
 
 impl ContactInput<'_> {
-    /// What `keep` makes of every pair with a free vertex whose boxes meet, in tree order. Triangles without a free vertex
-    /// are not compared with each other: bodies have many.
+    /// What `keep` makes of every pair with a free vertex whose boxes meet, in tree order. Triangles without a free
+    /// vertex are not compared with each other: bodies have many.
     fn free_pairs<R: Send>(&self, tree: &ElementTree, keep: impl Fn(ElementPair, &mut Vec<R>) + Sync) -> Vec<R> {
         let topology = self.mesh.topology();
         let is_free = |vertex: &VertexId| self.inverse_mass[vertex.index()] > 0.0;
@@ -89,6 +93,8 @@ pub struct Resolved {
     pub changed: Vec<VertexId>,
     /// Where repulsion or impulses pushed cloth away from something prescribed, in pair order.
     pub supports: Vec<Support>,
+    /// What prescribed vertices took from cloth, in vertex order.
+    pub taken: Vec<(VertexId, Push)>,
     /// What was done.
     pub report: ContactReport,
 }
@@ -152,7 +158,8 @@ pub enum Purpose {
 /// Rounds of impulses after which the supports of a step are known well enough.
 const SUPPORT_ROUNDS: u32 = 2;
 
-/// As [`resolve`], for a purpose and with what is near at the start if that is known; `observe` hears of every part as it ends.
+/// As [`resolve`], for a purpose and with what is near at the start if that is known; `observe` hears of every part as
+/// it ends.
 pub(crate) fn resolve_for(
     (purpose, nearby): (Purpose, Option<&Nearby>),
     input: &ContactInput,
@@ -212,6 +219,8 @@ struct Path<'a> {
     changed: Vec<bool>,
     /// Where something prescribed has pushed cloth.
     supports: BTreeMap<ElementPair, Support>,
+    /// What prescribed vertices took from cloth.
+    taken: Taken,
     purpose: Purpose,
     /// What is within thickness at the start, if it is known already.
     nearby: Option<&'a Nearby>,
@@ -230,6 +239,7 @@ impl<'a> Path<'a> {
             end: input.end.to_vec(),
             changed,
             supports,
+            taken: Taken::default(),
             purpose,
             nearby: None,
             stop,
@@ -279,6 +289,7 @@ impl<'a> Path<'a> {
     fn finish(self, report: ContactReport) -> Resolved {
         let marked = |marks: &[bool]| (0..marks.len()).filter(|&at| marks[at]).map(VertexId::new).collect();
         let (changed, supports) = (marked(&self.changed), self.supports.into_values().collect());
-        Resolved { positions: self.end, velocities: self.velocities, changed, supports, report }
+        let taken = self.taken.into_list();
+        Resolved { positions: self.end, velocities: self.velocities, changed, supports, taken, report }
     }
 }

@@ -3,7 +3,8 @@
 //! With an impulse `J` along the stencil, vertex `i` changes by `w_i J / m_i` and the relative velocity by
 //! `J sum(w_i^2 / m_i)`; for equal masses these are the printed formulas with `J = 2 I / sum(w_i^2)`.
 //!
-//! Guarantees: linear momentum of free vertices is kept, for the weights sum to zero; prescribed vertices are not moved.
+//! Guarantees: linear momentum of free vertices is kept, for the weights sum to zero; prescribed vertices are not
+//! moved.
 
 use super::ContactInput;
 use crate::dynamics::Support;
@@ -58,9 +59,9 @@ pub(super) struct Spring {
 }
 
 impl Contact {
-    /// Raises the separating speed to at least `target`, gives back what was pushed too far before if it may, adds the spring where
-    /// it is slower than the spring's limit, and lets friction follow: all that was rubbed stays below the friction times
-    /// all that was pushed. Returns by how much the relative velocity changes.
+    /// Raises the separating speed to at least `target`, gives back what was pushed too far before if it may, adds the
+    /// spring where it is slower than the spring's limit, and lets friction follow: all that was rubbed stays below the
+    /// friction times all that was pushed. Returns by how much the relative velocity changes.
     ///
     /// The spring's impulse is `min(k d dt, m (0.1 d / dt - v_N) / 2)` in the document's terms: the 1/2 makes the speed
     /// limit the speed that is reached.
@@ -114,6 +115,7 @@ impl Contact {
         };
         let corner = |k: usize| cloth.clone().nth(k).unwrap_or(cloth.start);
         let share = |k: usize| if k < cloth.len() { weights[corner(k)].abs() } else { 0.0 };
+        let bearer = |k: usize| body.clone().nth(k).unwrap_or(body.start);
         let of_body =
             |values: &[DVec3]| body.clone().map(|k| values[vertices[k].index()] * weights[k].abs()).sum::<DVec3>();
         let (normal, place) = (self.normal * sign, of_body(input.end));
@@ -124,6 +126,8 @@ impl Contact {
             offset: normal.dot(place) + gap,
             friction: self.friction,
             carried: place - of_body(input.start),
+            bearers: [0, 1, 2].map(|k| vertices[bearer(k)]),
+            shares: [0, 1, 2].map(|k| if k < body.len() { weights[bearer(k)].abs() } else { 0.0 }),
             stiffness: None,
         })
     }

@@ -176,8 +176,8 @@ fn prescribed_motion_that_leaves_no_way_is_reported_and_ends() {
     assert!(resolved.report.unresolved > 0);
 }
 
-/// Two prescribed patches close through one corner of a sheet while everything moves along: only cloth around that corner is
-/// slowed down, and it is carried along.
+/// Two prescribed patches close through one corner of a sheet while everything moves along: only cloth around that
+/// corner is slowed down, and it is carried along.
 #[test]
 fn a_squeeze_stops_cloth_around_it_only() {
     let jaw = |z: f64| move |x: f64, y: f64| DVec3::new(0.2 * x - 0.05, 0.2 * y - 0.05, z);
@@ -324,4 +324,44 @@ fn a_stack_that_is_hit_from_above_settles_by_impulses_alone() {
     assert_eq!(sheets.intersections(&resolved.positions), 0);
     assert!(resolved.report.zones.is_empty(), "{:?}", resolved.report);
     assert!(resolved.report.impulse_rounds <= 4, "{:?}", resolved.report);
+}
+
+/// A prescribed sheet moves into a free one; by impulses alone, by zones at once, and by the last resort.
+#[test]
+fn what_prescribed_vertices_take_is_what_cloth_loses() {
+    let low = |u: f64, v: f64| DVec3::new(u, 0.0, v) * 0.4;
+    let high = |u: f64, v: f64| DVec3::new(0.05 + 0.3 * u, 0.02 + 0.01 * (9.0 * u * v).sin(), 0.04 + 0.31 * v);
+    let mut sheets = Sheets::new(6, &[&low, &high]);
+    let count = sheets.positions.len() / 2;
+    sheets.inverse_mass[..count].fill(0.0);
+    let step = 0.01;
+    let end = sheets.moved(
+        |at, place| if at < count { DVec3::new(0.3, 4.0 + place.x, 0.0) } else { DVec3::new(1.0, -3.0, 0.2) },
+        step,
+    );
+    let usual = ContactSettings::default();
+    let zones = ContactSettings { impulse_rounds: 0, ..usual.clone() };
+    let slowed = ContactSettings { zone_rounds: 0, ..zones.clone() };
+    for (settings, layers) in [
+        (&usual, LayerMethod::Implicit),
+        (&usual, LayerMethod::Impulses),
+        (&zones, LayerMethod::Implicit),
+        (&slowed, LayerMethod::Implicit),
+    ] {
+        let resolved = sheets.resolve(&end, step, &ContactSettings { layers, ..settings.clone() }, &OrdinaryRules);
+        let (mut linear, mut angular, mut size) = (DVec3::ZERO, DVec3::ZERO, 0.0);
+        for at in count..2 * count {
+            let given = (resolved.velocities[at] - (end[at] - sheets.positions[at]) / step) / sheets.inverse_mass[at];
+            linear += given;
+            angular += sheets.positions[at].cross(given);
+            size += given.length();
+        }
+        assert!(size > 1e-3, "the sheets meet");
+        for (vertex, push) in &resolved.taken {
+            assert!(vertex.index() < count);
+            linear += push.impulse;
+            angular += sheets.positions[vertex.index()].cross(push.impulse) + push.couple;
+        }
+        assert!(linear.length() < 1e-12 * size && angular.length() < 1e-12 * size, "{linear} {angular} {size}");
+    }
 }

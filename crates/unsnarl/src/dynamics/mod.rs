@@ -1,9 +1,11 @@
 //! Where cloth wants to go: internal forces, gravity, air and pins, integrated over one step.
 //!
-//! [`propose`] gives candidate positions, contact may change them, and [`finish`] makes the next state. Two models of cloth read
-//! the same fabrics: [`baraff_witkin`] (implicit, large steps) and [`mass_spring`] (Bridson's, explicit elasticity).
+//! [`propose`] gives candidate positions, contact may change them, and [`finish`] makes the next state. Two models of
+//! cloth read the same fabrics: [`baraff_witkin`] (implicit, large steps) and [`mass_spring`] (Bridson's, explicit
+//! elasticity).
 //!
-//! Guarantees: the same bits on any number of threads; pinned and guided vertices arrive exactly where they are told to.
+//! Guarantees: the same bits on any number of threads; pinned and guided vertices arrive exactly where they are told
+//! to.
 //! Does not: look at collisions.
 
 pub mod air;
@@ -51,17 +53,18 @@ pub struct Start<'a> {
 pub struct Guidance {
     /// Forces to add, one per vertex, newtons; or empty.
     pub forces: Vec<DVec3>,
-    /// How fast each added force fades as its vertex moves, N/m, one per vertex; or empty. It makes strong forces stable.
+    /// How fast each added force fades as its vertex moves, N/m, one per vertex; or empty. It makes strong forces
+    /// stable.
     pub stiffness: Vec<f64>,
-    /// Vertices whose motion is decided elsewhere: flypaper, hard contacts, handles. What is listed here goes before the
-    /// model's pins, which stay where they are; of two entries for one vertex the later counts.
+    /// Vertices whose motion is decided elsewhere: flypaper, hard contacts, handles. What is listed here goes before
+    /// the model's pins, which stay where they are; of two entries for one vertex the later counts.
     pub holds: Vec<(VertexId, Hold)>,
     /// Points between vertices that bodies support.
     pub supports: Vec<Support>,
     /// Layers of cloth within thickness. The mass-spring model leaves them to contact.
     pub cushions: Vec<Cushion>,
-    /// Velocities that were proposed before for this very step with the same workspace and fewer holds, or empty: an implicit solve sets out from
-    /// them, and elements are not evaluated again.
+    /// Velocities that were proposed before for this very step with the same workspace and fewer holds, or empty: an
+    /// implicit solve sets out from them, and elements are not evaluated again.
     pub guess: Vec<DVec3>,
 }
 
@@ -88,6 +91,9 @@ pub struct Proposal {
     pub velocities: Vec<DVec3>,
     /// What the solver did.
     pub report: DynamicsReport,
+    /// The supports of the guidance with the impulse that each gives over the step along its normal, N s; the
+    /// mass-spring model does not tell.
+    pub borne: Vec<(Support, f64)>,
     /// What the mass-spring model needs to finish; empty for the other.
     pub half_step: mass_spring::HalfStep,
 }
@@ -158,6 +164,8 @@ pub fn finish(start: &Start, resolved: Proposal, settings: &DynamicsSettings, wo
         hinge_stiffness: state.hinge_stiffness.clone(),
         pulls: state.pulls.clone(),
         previous,
+        rigid: state.rigid.clone(),
+        loads: state.loads.clone(),
     }
 }
 

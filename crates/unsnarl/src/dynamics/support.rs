@@ -1,11 +1,12 @@
 //! Points of the cloth that something prescribed supports: what contact with bodies asks of dynamics.
 //!
-//! A support is a plane that a vertex, a point of an edge or a point of a triangle does not go below:
-//! `normal . sum(w_i x_i) >= offset`. It takes the load of the cloth around it where it really acts, between vertices too; vertices keep
+//! A support is a plane that a vertex, a point of an edge or a point of a triangle does not go below: `normal . sum(w_i
+//! x_i) >= offset`. It takes the load of the cloth around it where it really acts, between vertices too; vertices keep
 //! their freedom to turn around the point and to slide along the plane. (The sharp objects of Bridson 2003, 2.1)
 //!
-//! In the implicit model it is a spring along the normal, stiff unless it says otherwise, part of the matrix: all its vertices share a triangle, so the
-//! blocks are there. In the mass-spring model it takes part in every round of strain limiting.
+//! In the implicit model it is a spring along the normal, stiff unless it says otherwise, part of the matrix: all its
+//! vertices share a triangle, so the blocks are there. In the mass-spring model it takes part in every round of strain
+//! limiting.
 //!
 //! Does not: know when to let go; the step drops supports that would pull.
 
@@ -28,6 +29,10 @@ pub struct Support {
     pub friction: f64,
     /// How far the body would carry the point in the step.
     pub carried: DVec3,
+    /// Vertices of the body that bear the point; repeated with share 0 where there are fewer than three.
+    pub bearers: [VertexId; 3],
+    /// Their shares of what it bears: not negative, their sum is 1, or all 0 where nobody asks.
+    pub shares: [f64; 3],
     /// Of its spring, N/m; `None`: as stiff as it takes to hold the point at the plane.
     pub stiffness: Option<f64>,
 }
@@ -94,16 +99,18 @@ impl Support {
     }
 }
 
-/// Adds supports to the system of an implicit step, `matrix change = right`, in which a change of velocity moves by `reach`.
+/// Adds supports to the system of an implicit step, `matrix change = right`, in which a change of velocity moves by
+/// `reach`. Returns the stiffness of each, kg: times its depth after the solve and over `reach` it is the impulse that
+/// it gives.
 pub(super) fn add_supports(
     supports: &[Support],
     pattern: &Pattern,
     positions: &[DVec3],
     reach: f64,
     (matrix, right): (&mut BlockMatrix, &mut [DVec3]),
-) {
+) -> Vec<f64> {
     let stiffness: Vec<f64> = supports.iter().map(|support| support.stiffness(pattern, matrix, reach)).collect();
-    for (support, stiffness) in supports.iter().zip(stiffness) {
+    for (support, &stiffness) in supports.iter().zip(&stiffness) {
         let (normal, weights) = (support.normal, support.weights);
         let along = DMat3::from_cols(normal * normal.x, normal * normal.y, normal * normal.z) * stiffness;
         let push = normal * (stiffness * support.depth(positions) / reach);
@@ -117,6 +124,7 @@ pub(super) fn add_supports(
             }
         }
     }
+    stiffness
 }
 
 fn trace(matrix: DMat3) -> f64 {

@@ -184,6 +184,8 @@ fn a_supported_point_stays_above_its_plane_in_both_models() {
         offset: 0.0,
         friction: 0.0,
         carried: DVec3::ZERO,
+        bearers: vertices,
+        shares: [0.0; 3],
         stiffness: None,
     };
     let support = Support { offset: support.apply(&state.positions).y, ..support };
@@ -259,8 +261,8 @@ fn backward_euler_converges_with_order_one_and_bdf2_with_order_two() {
     }
 }
 
-/// Pins, a vertex on a plane and a moved handle: one step by factorisation is that of conjugate gradients driven to the end, and the
-/// pattern of another cloth in the same memory is found out.
+/// Pins, a vertex on a plane and a moved handle: one step by factorisation is that of conjugate gradients driven to the
+/// end, and the pattern of another cloth in the same memory is found out.
 #[test]
 fn the_direct_solve_is_that_of_conjugate_gradients() {
     let mut workspace = Workspace::default();

@@ -52,7 +52,7 @@ pub fn final_frame(
     settings: &Settings,
     memory: &mut analysis::Workspace,
 ) -> Option<FinalFrame> {
-    let surfaces = world.surfaces.positions_at(&world.bodies, state.time);
+    let surfaces = world.surfaces.positions_at(&world.bodies, state.moment());
     let mut met = |cloth: &[DVec3]| Met::of(world, cloth, &surfaces, memory);
     let before = met(&state.positions);
     if before.with_bodies == 0 {
@@ -252,7 +252,7 @@ mod tests {
         let (world, state) = wrinkled(ball(), 0.003);
         let mut memory = analysis::Workspace::default();
         let shown = final_frame(&world, &state, &[], &Settings::default(), &mut memory).unwrap();
-        let surfaces = world.surfaces.positions_at(&world.bodies, state.time);
+        let surfaces = world.surfaces.positions_at(&world.bodies, state.moment());
         let mut refined = |cloth: &[DVec3], collisions: Collisions| {
             let settings = RefineSettings { collisions, ..RefineSettings::default() };
             let positions = [cloth, &surfaces[..]].concat();

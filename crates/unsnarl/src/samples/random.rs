@@ -16,6 +16,11 @@ impl Random {
         Self { counter: seed }
     }
 
+    /// Where the stream stands: a seed that goes on from here.
+    pub fn counter(&self) -> u64 {
+        self.counter
+    }
+
     /// The next 64 bits.
     pub fn bits(&mut self) -> u64 {
         self.counter = self.counter.wrapping_add(0x9e37_79b9_7f4a_7c15);

@@ -11,7 +11,8 @@
 //! Each pass is made only where there is something new for it.
 
 use crate::bodies::{self, Moved, Obstacle, Press};
-use crate::contact::{CollisionMethod, ContactReport, LayerMethod, Nearby, Part, Proposal, Purpose, Resolved};
+use crate::contact::{CollisionMethod, ContactReport, LayerMethod, Nearby, Part, Proposal, Purpose, Push, Resolved};
+use crate::coupling;
 use crate::dynamics::support::{self, Support};
 use crate::dynamics::{self, Cushion, Guidance, Hold, Start};
 use crate::geometry::ccd::Motion;
@@ -35,8 +36,8 @@ pub(super) struct Trial<'a> {
     pub guidance: &'a Guidance,
     /// Which pairs are treated differently: around pinched vertices, and as the remedy says.
     pub rules: &'a PinchRules<'a>,
-    /// Which vertices of cloth are being untangled: they may be on the wrong side of a body, so bodies do not support them. All
-    /// others hang and lie as always, outside corners of triangles that cross a body among them.
+    /// Which vertices of cloth are being untangled: they may be on the wrong side of a body, so bodies do not support
+    /// them. All others hang and lie as always, outside corners of triangles that cross a body among them.
     pub is_led: Vec<bool>,
     /// How far cloth beside a pinch may go.
     pub calm: Calm,
@@ -49,11 +50,13 @@ pub(super) struct Outcome {
     /// Vertices that solids keep out.
     pub contacts: usize,
     pub collision: ContactReport,
+    /// What vertices of bodies took from cloth.
+    pub pushes: Vec<(VertexId, Push)>,
 }
 
 impl Trial<'_> {
-    /// Proposes and resolves. What bodies stop is held there while dynamics solves again, so that cloth hangs on it; else
-    /// the rest would fall on, and bodies would take the momentum of the stopped vertices alone.
+    /// Proposes and resolves. What bodies stop is held there while dynamics solves again, so that cloth hangs on it;
+    /// else the rest would fall on, and bodies would take the momentum of the stopped vertices alone.
     pub fn run(&self, workspace: &mut Workspace, observe: &mut dyn FnMut(Stage)) -> Outcome {
         let Start { model, state, step, .. } = self.start;
         let settings = &self.settings.dynamics;
@@ -72,8 +75,10 @@ impl Trial<'_> {
         let mut contacts = self.keep_out(&presses, &mut proposed);
         observe(Stage::KeepOut);
         if !is_pipeline {
-            return Outcome { proposed, contacts, collision: ContactReport::default() };
+            let pushes = coupling::pushes_of_supports(&proposed.borne).collect();
+            return Outcome { proposed, contacts, collision: ContactReport::default(), pushes };
         }
+        let mut pushes = Vec::new();
         let mut resolved = self.resolve(Purpose::FindSupports, &proposed, &mut near, workspace, observe);
         if !resolved.supports.is_empty() {
             let first = resolved.report;
@@ -81,13 +86,15 @@ impl Trial<'_> {
             let supports = self.lean(&holds, resolved.supports, &near, &mut proposed, workspace);
             observe(Stage::Propose);
             contacts = self.keep_out(&presses, &mut proposed);
-            self.rub(&supports, &mut proposed);
+            pushes = self.rub(&supports, &mut proposed);
             observe(Stage::KeepOut);
             resolved = self.resolve(Purpose::Resolve, &proposed, &mut near, workspace, observe);
             resolved.report.join(&first);
         }
+        pushes.extend(coupling::pushes_of_supports(&proposed.borne));
+        pushes.append(&mut resolved.taken);
         let collision = take_over(resolved, &mut proposed);
-        Outcome { proposed, contacts, collision }
+        Outcome { proposed, contacts, collision, pushes }
     }
 
     /// What lies within thickness, and the springs between it that dynamics takes over.
@@ -110,8 +117,8 @@ impl Trial<'_> {
         vertices.iter().any(|vertex| self.is_led.get(vertex.index()).copied().unwrap_or(false))
     }
 
-    /// Proposes with supports under the cloth; those that would pull are dropped. Returns the others, and how far cloth would have sunk
-    /// below each.
+    /// Proposes with supports under the cloth; those that would pull are dropped. Returns the others, and how far cloth
+    /// would have sunk below each.
     fn lean(
         &self,
         holds: &[(VertexId, Hold)],
@@ -136,16 +143,19 @@ impl Trial<'_> {
         supports
     }
 
-    /// Lets supported points rub by Coulomb's law.
-    fn rub(&self, supports: &[(Support, f64)], proposed: &mut dynamics::Proposal) {
+    /// Lets supported points rub by Coulomb's law; returns what bodies take.
+    fn rub(&self, supports: &[(Support, f64)], proposed: &mut dynamics::Proposal) -> Vec<(VertexId, Push)> {
         let (start, step) = (&self.start.state.positions, self.start.step);
+        let mut pushes = Vec::new();
         for (support, pressed) in supports {
             let motion = support.apply(&proposed.positions) - support.apply(start) - support.carried;
             let slide = motion - support.normal * motion.dot(support.normal);
             let rubbed = bodies::rub(slide, support.friction * pressed.max(0.0));
             support.shift(-rubbed, &mut proposed.positions);
             support.shift(-rubbed / step, &mut proposed.velocities);
+            pushes.extend(coupling::pushes_of_friction(support, -rubbed / step, &self.start.model.masses));
         }
+        pushes
     }
 
     fn propose_again(
@@ -234,7 +244,8 @@ impl Near {
         of_cushions.chain(of_pads).collect()
     }
 
-    /// Lets go of the cushions and pads that pull; says whether there were any. A factor keeps its plan while they are there without strength.
+    /// Lets go of the cushions and pads that pull; says whether there were any. A factor keeps its plan while they are
+    /// there without strength.
     fn drop_pulling(&mut self, positions: &[DVec3], solver: LinearSolver) -> bool {
         let mut has_pulled = false;
         for (_, cushion) in &mut self.cushions {

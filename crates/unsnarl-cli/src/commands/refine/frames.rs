@@ -92,6 +92,8 @@ impl FrameRefiner {
                     triangles: [part.triangles.start, part.triangles.len()],
                 })
                 .collect(),
+            // Rigid bodies are among the bodies of a refined cache.
+            rigid: Vec::new(),
             first_frame: first,
             refined_from: Some(RefinedFrom {
                 cache: name,

@@ -1,8 +1,8 @@
 //! The Baraff-Witkin model: stretch and shear per triangle, bend per edge, one implicit solve per step.
 //!
-//! Backward Euler and BDF2 are one solve: with `x1 = x^ + g v1` the new velocity fulfils `M (v1 - v^) = g f(x1, v1)`. For
-//! backward Euler `x^ = x0`, `v^ = v0`, `g` is the step; for BDF2 they extrapolate from the last two steps; without inertia
-//! `v^ = 0`. Newton's method starts at `x0`. (Baraff et al. 2003, 3; Cha 2022, 6.1)
+//! Backward Euler and BDF2 are one solve: with `x1 = x^ + g v1` the new velocity fulfils `M (v1 - v^) = g f(x1, v1)`.
+//! For backward Euler `x^ = x0`, `v^ = v0`, `g` is the step; for BDF2 they extrapolate from the last two steps; without
+//! inertia `v^ = 0`. Newton's method starts at `x0`. (Baraff et al. 2003, 3; Cha 2022, 6.1)
 //!
 //! Guarantees: the matrix is positive definite whatever the shape; constraints hold to the last bit of the update.
 //! Does not: search along a Newton step; a step that distorts too much is repeated shorter by the caller.
@@ -95,6 +95,7 @@ pub fn propose(start: &Start, guidance: &Guidance, settings: &DynamicsSettings, 
         positions.iter().zip(&base.positions).map(|(here, from)| (*here - *from) / base.reach).collect();
     let mut report = DynamicsReport::default();
     let rounds = settings.newton.max(1);
+    let mut support_stiffness = Vec::new();
     for round in 0..rounds {
         let mut direct = std::mem::take(&mut memory.direct);
         let prepare = || {
@@ -110,7 +111,7 @@ pub fn propose(start: &Start, guidance: &Guidance, settings: &DynamicsSettings, 
         });
         memory.direct = direct;
         let system = (&mut memory.matrix, memory.right.as_mut_slice());
-        add_supports(&guidance.supports, pattern, &positions, base.reach, system);
+        support_stiffness = add_supports(&guidance.supports, pattern, &positions, base.reach, system);
         add_pushes(&guidance.cushions, pattern, &positions, base.reach, &mut memory.right);
         memory.change.clear();
         memory.change.resize(velocities.len(), DVec3::ZERO);
@@ -140,12 +141,17 @@ pub fn propose(start: &Start, guidance: &Guidance, settings: &DynamicsSettings, 
             positions[vertex] = base.positions[vertex] + velocities[vertex] * base.reach;
         }
     }
+    // A force acts over the whole step, whose reach is shorter in a two-step scheme.
+    let over_step = start.step / (base.reach * base.reach);
+    let borne = (guidance.supports.iter().zip(support_stiffness))
+        .map(|(support, stiffness)| (*support, stiffness * support.depth(&positions) * over_step))
+        .collect();
     for &(vertex, goal) in &goals {
         if freedom[vertex.index()] == Freedom::Held {
             positions[vertex.index()] = goal;
         }
     }
-    Proposal { positions, velocities, report, half_step: HalfStep::default() }
+    Proposal { positions, velocities, report, borne, half_step: HalfStep::default() }
 }
 
 /// Solves for the change of velocity.

@@ -1,11 +1,12 @@
 //! Bridson's cloth: springs and bending modes, explicit in elasticity and implicit in damping, with strain limits.
 //!
 //! Three orders of the same half steps (Bridson 2003, 1.5): [`Newmark::Central`] (second order, the default),
-//! [`Newmark::Monotone`] (one solve, no overshoot under strong damping, constant steps only) and [`Newmark::VariableStep`] (two
-//! solves, both virtues). Positions come from the limited half-step velocity; contact may change them; [`finish`] solves for the new velocity
-//! from the unlimited half step plus what contact changed.
+//! [`Newmark::Monotone`] (one solve, no overshoot under strong damping, constant steps only) and
+//! [`Newmark::VariableStep`] (two solves, both virtues). Positions come from the limited half-step velocity; contact
+//! may change them; [`finish`] solves for the new velocity from the unlimited half step plus what contact changed.
 //!
-//! Guarantees: stable whatever the damping, while the step is below [`springs::stable_step`]; led vertices are met exactly.
+//! Guarantees: stable whatever the damping, while the step is below [`springs::stable_step`]; led vertices are met
+//! exactly.
 
 pub mod springs;
 pub mod strain_limit;
@@ -74,7 +75,7 @@ pub fn propose(start: &Start, guidance: &Guidance, settings: &DynamicsSettings, 
     }
     half.velocities = if unlimited.is_empty() { average.clone() } else { unlimited };
     half.average = average.clone();
-    Proposal { positions, velocities: average, report, half_step: half }
+    Proposal { positions, velocities: average, report, borne: Vec::new(), half_step: half }
 }
 
 /// The velocity at the end of the step, from the positions that contact left.
@@ -131,8 +132,8 @@ fn limit_strain(
     limit(&input, velocities);
 }
 
-/// Gravity, guidance and sewing threads. A guided force of stiffness `s` counts as `f / (1 + h^2 s / m)`: what it would still be at the end
-/// of an implicit step.
+/// Gravity, guidance and sewing threads. A guided force of stiffness `s` counts as `f / (1 + h^2 s / m)`: what it would
+/// still be at the end of an implicit step.
 fn outer_forces(start: &Start, guidance: &Guidance, settings: &DynamicsSettings) -> Vec<DVec3> {
     let (model, step) = (start.model, start.step);
     let mut forces: Vec<DVec3> = model.masses.iter().map(|mass| start.environment.gravity * *mass).collect();

@@ -213,6 +213,8 @@ impl Untangling {
                 offset: sight.outward.dot(place) - sight.signed_distance + kept,
                 friction: 0.0,
                 carried: DVec3::ZERO,
+                bearers: [VertexId::new(vertex); 3],
+                shares: [0.0; 3],
                 stiffness: None,
             })
         };
