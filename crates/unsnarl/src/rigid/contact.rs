@@ -313,6 +313,8 @@ fn islands(step: &Step<'_>, pairs: Vec<Pair>, levels: &Levels) -> Vec<Island> {
         };
         island.expected = island.bodies.iter().map(expected).collect();
         island.changed_at = vec![0; island.bodies.len()];
+        // Nothing is settled before a sweep.
+        island.change = f64::INFINITY;
         island.pairs = pairs;
         islands.push(island);
     }

@@ -227,7 +227,12 @@ fn deepest_stretch(field: &Shape, then: &Frame, sample: &Sample, fall: f64, marg
     };
     let inner = |share: f64| (share > 1e-3 && share < 1.0 - 1e-3).then_some(share);
     let [first, last] = [border(0.0), border(1.0)];
-    if last - first < 0.05 { [inner(lowest), None] } else { [inner(first), inner(last)] }
+    if last - first < 0.05 {
+        return [inner(lowest), None];
+    }
+    // Off the border, where the distance may be to another face.
+    let inset = 0.03 * (last - first);
+    [inner(first).map(|share| share + inset), inner(last).map(|share| share - inset)]
 }
 
 /// Where the slope changes sign between ends from which the distance falls: three steps of regula falsi.
