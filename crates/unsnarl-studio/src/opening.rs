@@ -226,7 +226,7 @@ fn join(
     let rest_angles = at_rest.angles.clone();
     let setup = Setup { assembly, positions: &positions, garments, rest: Vec::new(), rest_angles };
     let workpiece = Workpiece::build(setup).map_err(|error| unusable(&error))?;
-    let styles = workpiece.settings().styles;
+    let styles = workpiece.settings().vertices.styles;
     let Workpiece { assembly, model, state, body_positions, .. } = workpiece;
     Ok(Opened { name, files, garment_count, assembly, model, state, styles, body_positions, remarks })
 }
