@@ -46,12 +46,20 @@ struct Free {
     velocity: DVec3,
 }
 
-/// Sheets, free bodies, and a floor at y = 0 where there is one.
-fn scene(sheets: &[Cloth], free: Vec<Free>, floor: bool) -> Simulation {
+/// What is below.
+#[derive(PartialEq)]
+enum Ground {
+    /// A floor at y = 0.
+    Floor,
+    Nothing,
+}
+
+/// Sheets and free bodies.
+fn scene(sheets: &[Cloth], free: Vec<Free>, ground: Ground) -> Simulation {
     let (model, mut state) = Model::build(sheets).unwrap();
     let mut rigid = RigidWorld::default();
     let (mut obstacles, mut placements, mut velocities) = (Vec::new(), Vec::new(), Vec::new());
-    if floor {
+    if ground == Ground::Floor {
         obstacles.push(Obstacle::solid("floor", Solid::Plane, Keyframes::fixed(DVec3::ZERO), 0.5));
         rigid.prescribed.push(Prescribed { number: 0, body: 0, frame: Placement::default() });
         rigid.bodies.bodies.push(Body { friction: 0.5, ..Body::fixed(0) });
@@ -106,7 +114,7 @@ fn cloth_and_a_box_keep_their_momentum_in_free_fall() {
             place: DVec3::new(0.06, -0.08, 0.03),
             velocity: DVec3::new(0.4, 3.0, 0.1),
         };
-        let mut simulation = scene(&[cloth], vec![free], false);
+        let mut simulation = scene(&[cloth], vec![free], Ground::Nothing);
         let (start, whole) = (momentum(&simulation), mass(&simulation));
         let before = simulation.state.rigid.velocities[0];
         for frame in 1..=8 {
@@ -142,7 +150,7 @@ fn a_blanket_a_heap_and_a_ball_keep_their_momentum_in_free_fall() {
         place: DVec3::new(0.2, 0.17, 0.05),
         velocity: DVec3::new(-0.3, 0.8, 0.1),
     };
-    let mut simulation = scene(&[cloth], boxes.chain([ball]).collect(), false);
+    let mut simulation = scene(&[cloth], boxes.chain([ball]).collect(), Ground::Nothing);
     simulation.state.velocities.fill(DVec3::new(0.0, -1.5, 0.0));
     let (start, whole) = (momentum(&simulation), mass(&simulation));
     let mut impulses = 0;
@@ -168,7 +176,7 @@ fn a_light_body_is_not_thrown_off_by_a_heavy_sheet() {
         place: DVec3::ZERO,
         velocity: DVec3::ZERO,
     };
-    let mut simulation = scene(&[cloth], vec![free], false);
+    let mut simulation = scene(&[cloth], vec![free], Ground::Nothing);
     simulation.world.environment.gravity = DVec3::ZERO;
     let speed = 1.0;
     simulation.state.velocities.fill(DVec3::new(0.0, -speed, 0.0));
@@ -192,7 +200,7 @@ fn a_box_carries_the_weight_of_the_sheet_on_it() {
         place: DVec3::new(0.0, 0.05, 0.0),
         velocity: DVec3::ZERO,
     };
-    let mut simulation = scene(&[cloth], vec![free], true);
+    let mut simulation = scene(&[cloth], vec![free], Ground::Floor);
     advance(&mut simulation, 1.0);
     let mut load = 0.0;
     for _ in 0..20 {
@@ -220,7 +228,7 @@ fn a_sheet_tips_a_plank() {
             place: DVec3::new(0.04, 0.22, 0.0),
             velocity: DVec3::ZERO,
         };
-        let mut simulation = scene(&[cloth], vec![block, plank], true);
+        let mut simulation = scene(&[cloth], vec![block, plank], Ground::Floor);
         advance(&mut simulation, 0.5);
         let turned = simulation.state.rigid.placements[2].rotation * DVec3::X;
         assert_eq!(turned.y < -0.05, tips, "{density}: {turned}");
@@ -238,7 +246,7 @@ fn threads_and_a_fresh_start_change_no_bit() {
             place: DVec3::new(x, 0.05, 0.01),
             velocity: DVec3::ZERO,
         };
-        scene(&[cloth], vec![free(-0.06), free(0.06)], true)
+        scene(&[cloth], vec![free(-0.06), free(0.06)], Ground::Floor)
     };
     let run = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();

@@ -75,7 +75,7 @@ pub(super) fn read_state(container: &Container, state: &mut State) -> Result<(),
         velocities: rows.iter().map(|row| vector(row, 7)).collect(),
         angular_momenta: rows.iter().map(|row| vector(row, 10)).collect(),
         order: container.indices("rigid_order")?.into_iter().map(|[body]| body).collect(),
-        random: u64::from(high) << 32 | u64::from(low),
+        random: (u64::from(high) << 32) | u64::from(low),
     };
     let loads: Vec<[f64; 6]> = container.reals("rigid_loads")?;
     let wrench =

@@ -1,8 +1,9 @@
 //! Points of the cloth that something prescribed supports: what contact with bodies asks of dynamics.
 //!
-//! A support is a plane that a vertex, a point of an edge or a point of a triangle does not go below: `normal . sum(w_i
-//! x_i) >= offset`. It takes the load of the cloth around it where it really acts, between vertices too; vertices keep
-//! their freedom to turn around the point and to slide along the plane. (The sharp objects of Bridson 2003, 2.1)
+//! A support is a plane that a vertex, a point of an edge or a point of a triangle does not go below:
+//! `normal . sum(w_i x_i) >= offset`. It takes the load of the cloth around it where it really acts, between vertices
+//! too; vertices keep their freedom to turn around the point and to slide along the plane. (The sharp objects of
+//! Bridson 2003, 2.1)
 //!
 //! In the implicit model it is a spring along the normal, stiff unless it says otherwise, part of the matrix: all its
 //! vertices share a triangle, so the blocks are there. In the mass-spring model it takes part in every round of strain
