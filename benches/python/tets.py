@@ -64,9 +64,11 @@ def processor_seconds():
 
 
 def fill(folder, mesh, count, *flags):
-    """Runs `unsnarl tet`: the report and the seconds of the whole process, or nothing and the error line."""
+    """Runs `unsnarl tet`, without a count where the flags have an edge: the report and the seconds of the whole process, or nothing and
+    the error line."""
     report, output = folder / "report.json", folder / "out.msh"
-    command = [PROGRAM, "tet", mesh, "-o", output, "--count", count, "--json", report, "-q", *flags]
+    size = [] if count is None else ["--count", count]
+    command = [PROGRAM, "tet", mesh, "-o", output, *size, "--json", report, "-q", *flags]
     begun, used = time.perf_counter(), processor_seconds()
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
     seconds = time.perf_counter() - begun
@@ -187,8 +189,8 @@ def figures_of_thesis(folder, results):
     coarse = report["edge"]["max"] / report["edge"]["min"]
     bar("figure 5.4: ball, 18K", f"{report['tets']} elements, longest over shortest edge {coarse:.1f}", abs(report["tets"] / 18_000 - 1) < 0.1)
     results.append({"case": "ball", "report": report})
-    flags = ["--criterion", "curvature", "--tolerance", "0.75", "--surface", skin, "--picture", ROOT / "out/tets_torus.png"]
-    report, said = fill(folder, torus, 8_500, *flags)
+    flags = ["--edge", 0.127, "--criterion", "curvature", "--tolerance", 0.75, "--surface", skin, "--picture", ROOT / "out/tets_torus.png"]
+    report, said = fill(folder, torus, None, *flags)
     if report is None:
         return bar("figure 5.5: torus", said, False)
     found = trimesh.load(skin, process=False, force="mesh")
@@ -261,7 +263,7 @@ def peers(folder, results, limit):
     for mesh in [path for path in meshes() if path.stem in FOR_PEERS]:
         for name, program in [("unsnarl tet", None), *PEERS.items()]:
             begun, used = time.perf_counter(), processor_seconds()
-            verdict = ours(folder, mesh) if program is None else theirs(mesh, program, limit)
+            verdict = ours(folder, mesh) if program is None else theirs(folder, mesh, program, limit)
             seconds, processor = time.perf_counter() - begun, processor_seconds() - used
             print(f"| {mesh.stem} | {name} | {verdict} | {processor:.1f} | {seconds:.1f} |", flush=True)
             row = {"mesh": mesh.stem, "program": name, "verdict": verdict, "processor_seconds": processor, "seconds": seconds}
@@ -276,10 +278,11 @@ def ours(folder, mesh):
     return f"{report['tets']} elements, {report['inverted']} of the other sign, dihedral {least:.1f} to {most:.1f}"
 
 
-def theirs(mesh, program, limit):
+def theirs(folder, mesh, program, limit):
+    # In the folder: fTetWild leaves files where it runs.
     command = [sys.executable, "-c", LOAD.format(program=program), str(mesh)]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=limit)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=limit, cwd=folder)
     except subprocess.TimeoutExpired:
         return f"no result in {limit:.0f} s"
     lines = (done.stdout if done.returncode == 0 else done.stderr or done.stdout).strip().splitlines()

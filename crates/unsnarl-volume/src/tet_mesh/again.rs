@@ -261,8 +261,8 @@ mod tests {
         let boundary = chosen.mesh.boundary();
         let mut places = chosen.mesh.positions.clone();
         let [out, within] = [boundary[0][0], boundary[boundary.len() / 2][0]];
-        places[out as usize] *= 1.1 / places[out as usize].length();
-        places[within as usize] *= 0.9 / places[within as usize].length();
+        places[out as usize] = 1.1 * places[out as usize].normalize_or_zero();
+        places[within as usize] = 0.9 * places[within as usize].normalize_or_zero();
         let mut nodes = [out, within];
         nodes.sort_unstable();
         let mut exceptions = Exceptions::default();

@@ -292,9 +292,8 @@ mod tests {
         let triangles = (0..cube.triangles.len() as u32).map(|at| [3 * at, 3 * at + 1, 3 * at + 2]).collect();
         let soup = TriMesh { positions: corners, triangles };
         assert!(SignedMesh::new(&soup).is_none());
-        let (exact, source) = SignedMesh::of_any(&soup, 0.2).expect("a body").expect("with a surface");
-        assert_eq!(source, Source::Mesh);
-        assert!((exact.volume() - 8.0).abs() < 1e-12 && (exact.value(DVec3::ZERO) + 1.0).abs() < 1e-12);
+        let (joined, _) = SignedMesh::of_any(&soup, 0.1).expect("a body").expect("with a surface");
+        assert!((joined.volume() - 8.0).abs() < 0.4 && (joined.value(DVec3::ZERO) + 1.0).abs() < 0.1);
         let mut open = soup.clone();
         open.triangles.pop();
         let (repaired, source) = SignedMesh::of_any(&open, 0.1).expect("a body").expect("with a surface");
