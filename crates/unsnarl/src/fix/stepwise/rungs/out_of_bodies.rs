@@ -109,7 +109,7 @@ mod tests {
         let sides: [[u32; 3]; 4] = [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]];
         let cloth = ("cloth".to_owned(), PartKind::Cloth, mesh.positions.len(), mesh.triangles.as_slice());
         let solid = ("body".to_owned(), PartKind::Body, 4, sides.as_slice());
-        let assembly = Assembly::new([cloth, solid].into_iter()).unwrap();
+        let assembly = Assembly::new([cloth, solid]).unwrap();
         let (model, state) = Model::build(&[Cloth::new("cloth", mesh.clone())]).unwrap();
         let mut run = Untangling::new(Patient { model, state, assembly, body_positions: body }, settings);
         let tangle = run.analyze();
