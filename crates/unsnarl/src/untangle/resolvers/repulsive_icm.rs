@@ -86,7 +86,7 @@ fn repulsive_normal(draft: &Draft, tangled: &TangledContour, crossing: &PulledCr
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::{Assembly, Trace, Workspace, analyze};
+    use crate::analysis::{Assembly, Workspace, analyze};
     use crate::samples::{self, Cut, Recipe};
     use crate::untangle::{ClassicSettings, Situation};
 
@@ -123,11 +123,10 @@ mod tests {
             assert!(normal.dot(to_right) > 0.0 && (normal.length() - 1.0).abs() < 1e-9);
             // The whole direction has at least the least repulsion along it.
             let along = (direction(crossing, Some(normal)) - crossing.pull).dot(normal);
-            assert!((LEAST_REPULSION..=STEEPEST.max(LEAST_REPULSION)).contains(&along), "{along}");
+            assert!((LEAST_REPULSION - 1e-9..=STEEPEST + 1e-9).contains(&along), "{along}");
             sided += 1;
         }
         assert!(sided > found.crossings.len() / 2, "{sided} of {}", found.crossings.len());
-        assert_eq!(Trace::BOTH.len(), 2);
     }
 
     /// `G = R - ((E . R) / (E . N)) N` where nothing is known: it is at right angles to the edge, so that sliding along it

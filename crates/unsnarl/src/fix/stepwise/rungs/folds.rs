@@ -284,7 +284,7 @@ mod tests {
 
     #[test]
     fn a_fold_with_a_style_is_unfolded_at_once() {
-        let (mut run, tangle) = made("bli", styled(Some(FoldStyle::Unfold)));
+        let (mut run, tangle) = made("lapel", styled(Some(FoldStyle::Unfold)));
         assert!(StyledFolds.applies(&run, &tangle));
         let before = segment_count(&tangle);
         assert_eq!(StyledFolds.act(&mut run, &tangle), Some(Advance::LookAgain));

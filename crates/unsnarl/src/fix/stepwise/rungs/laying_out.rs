@@ -190,13 +190,13 @@ impl Untangling {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::made;
+    use super::super::tests::{made, made_of_panels};
     use super::*;
     use crate::fix::FixSettings;
 
     #[test]
     fn a_handkerchief_thrown_about_is_laid_flat() {
-        let (mut run, tangle) = made("exploded-whole", FixSettings::default());
+        let (mut run, tangle) = made_of_panels("exploded-whole", FixSettings::default());
         assert!(Shapeless.applies(&run, &tangle) && Tangled.applies(&run, &tangle));
         assert_eq!(Shapeless.act(&mut run, &tangle), Some(Advance::LookAgain));
         assert_eq!(run.segments_at(&run.all_positions()), 0);
@@ -210,7 +210,8 @@ mod tests {
         for rung in [&AtOnce as &dyn Rung, &Shapeless, &Red, &Strained] {
             assert!(!rung.applies(&run, &tangle), "{:?}", rung.name());
         }
-        let (mut run, tangle) = made("exploded-whole", FixSettings { pose: Pose::Kept, ..FixSettings::default() });
+        let kept = FixSettings { pose: Pose::Kept, ..FixSettings::default() };
+        let (mut run, tangle) = made_of_panels("exploded-whole", kept);
         assert_eq!(Tangled.act(&mut run, &tangle), None, "the pose is to be kept");
     }
 

@@ -170,7 +170,7 @@ pub(in crate::fix::stepwise) mod tests {
     use super::*;
     use crate::analysis::Assembly;
     use crate::fix::{FixSettings, Patient};
-    use crate::model::{Cloth, Model};
+    use crate::model::{Cloth, Model, Rest};
     use crate::samples::{self, Cut, Recipe};
     use unsnarl_geometry::TriMesh;
 
@@ -181,10 +181,23 @@ pub(in crate::fix::stepwise) mod tests {
         of_cloth(case.make(&Recipe { resolution, cut: Cut::Irregular, seed: 3 }).mesh, settings)
     }
 
+    /// The same, at rest as its panels are.
+    pub fn made_of_panels(name: &str, settings: FixSettings) -> (Untangling, Tangle) {
+        let case = samples::find(name).unwrap();
+        let resolution = case.smallest_resolution.max(10);
+        let sample = case.make(&Recipe { resolution, cut: Cut::Irregular, seed: 3 });
+        let rest = Rest::Panels(sample.uv.clone());
+        begin(Cloth { rest, ..Cloth::new("cloth", sample.mesh.clone()) }, &sample.mesh, settings)
+    }
+
     /// A mesh before the first step, and what crosses there.
     pub fn of_cloth(mesh: TriMesh, settings: FixSettings) -> (Untangling, Tangle) {
-        let assembly = Assembly::of_cloth("cloth", &mesh).unwrap();
-        let (model, state) = Model::build(&[Cloth::new("cloth", mesh)]).unwrap();
+        begin(Cloth::new("cloth", mesh.clone()), &mesh, settings)
+    }
+
+    fn begin(cloth: Cloth, mesh: &TriMesh, settings: FixSettings) -> (Untangling, Tangle) {
+        let assembly = Assembly::of_cloth("cloth", mesh).unwrap();
+        let (model, state) = Model::build(&[cloth]).unwrap();
         let mut run = Untangling::new(Patient { model, state, assembly, body_positions: Vec::new() }, settings);
         let tangle = run.analyze();
         (run, tangle)
