@@ -1,7 +1,7 @@
 //! Volume, centre of mass and inertia of a closed triangle mesh, by integrals over its polyhedron.
 //!
-//! Each triangle spans a tetrahedron with a reference point near the mesh; polynomials up to second degree have a closed form on
-//! a tetrahedron, and signed volumes cancel what lies outside. (Bridson 2003, 4.3)
+//! Each triangle spans a tetrahedron with a reference point near the mesh; polynomials up to second degree have a
+//! closed form on a tetrahedron, and signed volumes cancel what lies outside. (Bridson 2003, 4.3)
 //!
 //! Guarantees: exact up to rounding for every closed, consistently oriented mesh, convex or not.
 //! Does not: check that the mesh is closed or free of self-intersections; overlaps count as often as they are covered.

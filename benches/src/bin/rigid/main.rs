@@ -1,7 +1,8 @@
 //! Rigid bodies at the sizes of the chapter that they come from, and a pyramid beside rapier. (Bridson 2003, 4.10)
 //!
-//! `rigid rings COUNT FRAMES`, `rigid bones COUNT FRAMES FEMUR BONES`, `rigid pyramid [MUJOCO.json]`, `rigid ablations`; all take
-//! `--threads N` (2) and `--obj FILE` for the last frame. Prints a row per measure, with the bar and whether it is met.
+//! `rigid rings COUNT FRAMES`, `rigid bones COUNT FRAMES FEMUR BONES`, `rigid pyramid [MUJOCO.json]`, `rigid
+//! ablations`; all take `--threads N` (2) and `--obj FILE` for the last frame. Prints a row per measure, with the bar
+//! and whether it is met.
 
 mod scenes;
 

@@ -1,7 +1,7 @@
 //! Which bodies may meet in a step: boxes around where they are and where they will be, with room to change.
 //!
-//! Guarantees: every pair whose boxes meet is listed while bodies stay inside the boxes; [`Broad::ensure`] looks again when one does
-//! not. Pairs come in the order of the list of bodies.
+//! Guarantees: every pair whose boxes meet is listed while bodies stay inside the boxes; [`Broad::ensure`] looks again
+//! when one does not. Pairs come in the order of the list of bodies.
 
 use super::Kind;
 use super::interference::Near;

@@ -1,7 +1,7 @@
 //! Collisions: impulses on the velocities of before the step, at placements predicted with the velocities of after it.
 //!
-//! Rounds over all pairs that meet; bodies stand still within a pair, and its points are treated deepest first until each has
-//! separated once. Rounds go on while a shock still travels through elastic bodies. (Bridson 2003, 4.6)
+//! Rounds over all pairs that meet; bodies stand still within a pair, and its points are treated deepest first until
+//! each has separated once. Rounds go on while a shock still travels through elastic bodies. (Bridson 2003, 4.6)
 
 use super::broad::Broad;
 use super::interference::{Point, View, points};

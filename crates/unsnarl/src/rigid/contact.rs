@@ -1,12 +1,13 @@
 //! Contact: impulses on the new velocities that end approach, level by level, little by little.
 //!
-//! Points are watched from their predicted gaps; velocities that change move those gaps to first order, and where bodies leave what
-//! was foreseen points are looked for again. Groups of bodies that touch (islands) do not know of each other and go in
-//! parallel; within one, the order of the list decides. (Bridson 2003, 4.8)
+//! Points are watched from their predicted gaps; velocities that change move those gaps to first order, and where
+//! bodies leave what was foreseen points are looked for again. Groups of bodies that touch (islands) do not know of
+//! each other and go in parallel; within one, the order of the list decides. (Bridson 2003, 4.8)
 //!
-//! Guarantees: impulses press and stay in the cone of friction, in sum over the step. The same bits on any number of threads.
-//! Departs: a point may take back what it gave in this step, so that a block with four corners comes to rest exactly; points that
-//! only ever push leave it rocking.
+//! Guarantees: impulses press and stay in the cone of friction, in sum over the step. The same bits on any number of
+//! threads.
+//! Departs: a point may take back what it gave in this step, so that a block with four corners comes to rest exactly;
+//! points that only ever push leave it rocking.
 
 use super::Kind;
 use super::broad::Broad;

@@ -1,5 +1,5 @@
-//! Which bodies rest on which: an edge from each body to those that would fall into it, groups that rest on each other in a
-//! circle as one, and levels upward from what does not move. (Bridson 2003, 4.8.1)
+//! Which bodies rest on which: an edge from each body to those that would fall into it, groups that rest on each other
+//! in a circle as one, and levels upward from what does not move. (Bridson 2003, 4.8.1)
 
 /// Where contact begins: the level of each body, 0 for those that do not move.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -1,10 +1,10 @@
 //! Where two bodies meet at their predicted placements: samples of each that are inside the other.
 //!
-//! Normals and arms come from the current placements. Both bodies' arms end in one point, so an impulse and its opposite keep
-//! angular momentum. (Bridson 2003, 4.4, 4.6, 4.8)
+//! Normals and arms come from the current placements. Both bodies' arms end in one point, so an impulse and its
+//! opposite keep angular momentum. (Bridson 2003, 4.4, 4.6, 4.8)
 //!
-//! Guarantees: the predicted gap of a point whose bodies keep their velocities is the distance itself, the same for collisions
-//! and contact; after a change it follows to first order.
+//! Guarantees: the predicted gap of a point whose bodies keep their velocities is the distance itself, the same for
+//! collisions and contact; after a change it follows to first order.
 //! Does not: find what lies between samples of a mesh that is finer than its level set.
 
 use super::motion::{Frame, Moving, Step};
@@ -48,7 +48,8 @@ impl<'a> View<'a> {
     }
 }
 
-/// Samples of both bodies of a pair that were near the other, and how near; kept while the bodies hardly move against each other.
+/// Samples of both bodies of a pair that were near the other, and how near; kept while the bodies hardly move against
+/// each other.
 ///
 /// The lists may hold more than is needed, never less, so points do not depend on when they were made.
 #[derive(Clone, Debug, Default)]
@@ -115,8 +116,8 @@ const SAME_FACE: f64 = 0.9;
 
 /// Samples of one body in the other; `reversed` if the sampled body is the second of the pair.
 ///
-/// A vertex or edge that lies on an edge of the other body is left out: the distance does not say which face it touches, and faces of
-/// both sides would hold it like a vice. Points inside the corners of faces are there for that.
+/// A vertex or edge that lies on an edge of the other body is left out: the distance does not say which face it
+/// touches, and faces of both sides would hold it like a vice. Points inside the corners of faces are there for that.
 fn one_way(
     step: &Step<'_>,
     a: View<'_>,
@@ -187,8 +188,8 @@ impl Point {
 
 /// The stretch of a segment that is deepest in a body: up to two points strictly inside the segment, as shares of it.
 ///
-/// Both ends of the stretch count: an edge that lies flat on a face is held at both, not in the middle. Bodies that are not convex give
-/// one point: the lowest between ends from which the distance falls.
+/// Both ends of the stretch count: an edge that lies flat on a face is held at both, not in the middle. Bodies that
+/// are not convex give one point: the lowest between ends from which the distance falls.
 fn deepest_stretch(field: &Shape, then: &Frame, sample: &Sample, fall: f64, margin: f64) -> [Option<f64>; 2] {
     const LEVEL: f64 = 1e-3;
     let [start, end] = [then.apply(sample.start), then.apply(sample.end)];

@@ -1,16 +1,16 @@
 //! Rigid bodies that stack: collide, change velocities, contact, move.
 //!
-//! The order of a step separates collisions from contact without thresholds: a body at rest has no velocity when collisions
-//! are treated, gains one from gravity, and contact takes it away again before anything moves. Contact goes up the levels of a
-//! contact graph, stopping bodies little by little, so that weight is felt; one sweep of shock propagation then stops what
-//! is left, from the ground up. (Bridson 2003, chapter 4)
+//! The order of a step separates collisions from contact without thresholds: a body at rest has no velocity when
+//! collisions are treated, gains one from gravity, and contact takes it away again before anything moves. Contact goes
+//! up the levels of a contact graph, stopping bodies little by little, so that weight is felt; one sweep of shock
+//! propagation then stops what is left, from the ground up. (Bridson 2003, chapter 4)
 //!
-//! Guarantees: impulses act in opposite pairs at one point, so momentum of free bodies is kept to rounding, linear and angular;
-//! the same bits on any number of threads; [`RigidState`] is all that changes.
+//! Guarantees: impulses act in opposite pairs at one point, so momentum of free bodies is kept to rounding, linear and
+//! angular; the same bits on any number of threads; [`RigidState`] is all that changes.
 //! Does not: catch bodies that pass each other within one step; the step is split by speed and size instead. No joints,
 //! breaking or sleeping.
-//! Departs: arms of collisions start at the current centres, not the predicted ones, which would not keep angular momentum;
-//! round shapes touch as balls and rods, not through vertices of a tessellation.
+//! Departs: arms of collisions start at the current centres, not the predicted ones, which would not keep angular
+//! momentum; round shapes touch as balls and rods, not through vertices of a tessellation.
 
 mod broad;
 mod collide;
@@ -66,7 +66,8 @@ pub struct Body {
     pub restitution: f64,
     /// Coulomb friction; of a pair, the larger counts.
     pub friction: f64,
-    /// Rolling friction: a length; the couple that resists rolling is at most this times the normal force. The larger counts.
+    /// Rolling friction: a length; the couple that resists rolling is at most this times the normal force. The larger
+    /// counts.
     pub rolling: f64,
     /// Spinning friction: a length, for the couple about the normal. The larger counts.
     pub spinning: f64,
@@ -154,8 +155,8 @@ const MOST_STEPS: f64 = 64.0;
 
 /// Advances all bodies by a time, in seconds. `external` has one entry per body, or none at all.
 ///
-/// The time is cut into steps no longer than the settings say, and no longer than half the time in which a point of a body passes
-/// the body's smallest side.
+/// The time is cut into steps no longer than the settings say, and no longer than half the time in which a point of a
+/// body passes the body's smallest side.
 pub fn advance(
     bodies: &Bodies,
     state: &mut RigidState,

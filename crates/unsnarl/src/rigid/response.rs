@@ -1,4 +1,5 @@
-//! What an impulse does to the relative velocity of two bodies at a point, and the impulse of a collision with friction.
+//! What an impulse does to the relative velocity of two bodies at a point, and the impulse of a collision with
+//! friction.
 //!
 //! `K = delta/m + r*^T I^-1 r*` per body, their sum for a pair. (Bridson 2003, 4.6, 4.7)
 //!
@@ -27,8 +28,9 @@ pub(super) fn compliance([a, b]: [&Moving; 2], arms: [DVec3; 2]) -> DMat3 {
 
 /// The impulse on the first body of a pair that approaches at `velocity` along a normal that points at it.
 ///
-/// Sticks if the impulse that ends sliding lies in the cone of friction, else slides: `j = j_n (N - mu T)`. Where that has no
-/// solution (slender bodies jam), or would reverse sliding or add energy: without friction first, then friction in its cone.
+/// Sticks if the impulse that ends sliding lies in the cone of friction, else slides: `j = j_n (N - mu T)`. Where that
+/// has no solution (slender bodies jam), or would reverse sliding or add energy: without friction first, then friction
+/// in its cone.
 pub(super) fn collision_impulse(k: &DMat3, velocity: DVec3, normal: DVec3, restitution: f64, friction: f64) -> DVec3 {
     let approach = velocity.dot(normal);
     let target = -restitution * approach;
@@ -73,7 +75,8 @@ mod tests {
     use super::*;
     use crate::samples::random::Random;
 
-    /// Slender bodies at every angle, all frictions: no energy, no reversal, and approach becomes what restitution says.
+    /// Slender bodies at every angle, all frictions: no energy, no reversal, and approach becomes what restitution
+    /// says.
     #[test]
     fn impulses_add_no_energy_reverse_no_sliding_and_stay_in_the_cone() {
         let mut random = Random::new(3);

@@ -1,8 +1,8 @@
 //! Rolling and spinning friction: a couple at a contact that sticks.
 //!
-//! The couple is at most a length times the normal impulse: one length about the normal (spinning), one across it (rolling). It acts
-//! with the impulse that keeps the contact sticking, so its compliance is `A - B^T K^-1 B` with `A = I^-1` and `B = -r* I^-1`, summed over
-//! both bodies. Moments are about the contact point. (Bridson 2003, 4.9)
+//! The couple is at most a length times the normal impulse: one length about the normal (spinning), one across it
+//! (rolling). It acts with the impulse that keeps the contact sticking, so its compliance is `A - B^T K^-1 B` with `A
+//! = I^-1` and `B = -r* I^-1`, summed over both bodies. Moments are about the contact point. (Bridson 2003, 4.9)
 //!
 //! Guarantees: neither rolling nor spinning is reversed, and the deceleration does not depend on mass.
 //! Departs: the text takes a coefficient times an impulse from an angular velocity, which depends on mass.
@@ -46,7 +46,8 @@ impl CoupleCompliance {
         Self { mixed, sticking, inverse: (is_regular && inverse.is_finite()).then_some(inverse) }
     }
 
-    /// The couple that a contact should exert in all, from what it exerts now, the relative spin and the normal impulse.
+    /// The couple that a contact should exert in all, from what it exerts now, the relative spin and the normal
+    /// impulse.
     pub(super) fn couple(
         &self,
         now: DVec3,

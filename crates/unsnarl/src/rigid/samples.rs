@@ -1,10 +1,11 @@
 //! Where a shape touches first: its vertices and sharp edges, or the balls and rods that span a round solid, in a tree.
 //!
-//! A sample is a segment with a radius: a vertex is one without length or radius, an edge one without radius, a ball one without
-//! length. Nodes of the tree are spheres, so that one distance to another body prunes a subtree. (Bridson 2003, 4.4)
+//! A sample is a segment with a radius: a vertex is one without length or radius, an edge one without radius, a ball
+//! one without length. Nodes of the tree are spheres, so that one distance to another body prunes a subtree. (Bridson
+//! 2003, 4.4)
 //!
-//! Departs: faces of coarse meshes get points a little inside their corners. Where two boxes of one size stand exactly on each
-//! other, corners lie on edges, and the distance there is to the wrong face.
+//! Departs: faces of coarse meshes get points a little inside their corners. Where two boxes of one size stand exactly
+//! on each other, corners lie on edges, and the distance there is to the wrong face.
 
 use crate::geometry::{DVec3, EdgeId, Topology, TopologyError, TriMesh, VertexId};
 

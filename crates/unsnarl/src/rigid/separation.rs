@@ -1,6 +1,8 @@
-//! First-order separation: bodies that would end the step inside each other are pushed apart, without a change of velocity.
+//! First-order separation: bodies that would end the step inside each other are pushed apart, without a change of
+//! velocity.
 //!
-//! Level by level as in shock propagation, by gradually more of the depth; levels below stand still. (Bridson 2003, 4.11)
+//! Level by level as in shock propagation, by gradually more of the depth; levels below stand still. (Bridson 2003,
+//! 4.11)
 //!
 //! Guarantees: bodies no deeper than [`ALLOWED`] stay where they are, so that what is at rest stays so.
 

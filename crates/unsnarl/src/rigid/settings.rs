@@ -13,7 +13,8 @@ pub struct Settings {
     pub collision_rounds: usize,
     /// Sweeps of contact over the levels of the contact graph. More make weight felt through higher stacks.
     pub contact_sweeps: usize,
-    /// Sweeps after those that stop bodies fully, while one still changes something. Fewer: weight on light bodies acts late.
+    /// Sweeps after those that stop bodies fully, while one still changes something. Fewer: weight on light bodies
+    /// acts late.
     pub settling_sweeps: usize,
     /// Passes over the contacts of a level in one sweep; fewer where nothing changes any more.
     pub passes: usize,

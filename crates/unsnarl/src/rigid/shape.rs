@@ -1,7 +1,7 @@
 //! Shapes of rigid bodies: a surface, its signed distance, its integrals, and the places where it touches first.
 //!
-//! A shape lives in its own frame: the centre of mass at the origin, axes along its principal axes. Solids have their analytic
-//! distance; meshes get a sparse level set, shared by all copies. (Bridson 2003, 4.3, 4.4)
+//! A shape lives in its own frame: the centre of mass at the origin, axes along its principal axes. Solids have their
+//! analytic distance; meshes get a sparse level set, shared by all copies. (Bridson 2003, 4.3, 4.4)
 //!
 //! Guarantees: an open mesh or one without volume is refused, with the count of its borders.
 //! Does not: see parts of a mesh thinner than about two samples of its level set.
@@ -28,7 +28,8 @@ const SEGMENTS: usize = 48;
 /// How a mesh becomes a shape.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ShapeSettings {
-    /// Distance between samples of the level set, metres; by default a 64th of the longest side, or a 12th of the shortest.
+    /// Distance between samples of the level set, metres; by default a 64th of the longest side, or a 12th of the
+    /// shortest.
     pub spacing: Option<f64>,
 }
 

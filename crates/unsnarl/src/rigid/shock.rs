@@ -1,5 +1,5 @@
-//! Shock propagation: one last sweep from the ground up; what is done with a level does not move any more for those above.
-//! (Bridson 2003, 4.8.2)
+//! Shock propagation: one last sweep from the ground up; what is done with a level does not move any more for those
+//! above. (Bridson 2003, 4.8.2)
 //!
 //! Departs: bodies that rest on nothing fixed keep their mass, so that groups in free flight keep their momentum.
 
