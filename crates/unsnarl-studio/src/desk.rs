@@ -387,9 +387,9 @@ mod tests {
     #[test]
     fn styles_are_the_design_or_one_for_all() {
         let designed = [None, Some(FoldStyle::Crease)];
-        assert_eq!(settings(None, None, &designed).ok().unwrap().styles, designed);
+        assert_eq!(settings(None, None, &designed).ok().unwrap().vertices.styles, designed);
         for style in FoldStyle::ALL {
-            assert_eq!(settings(None, Some(style.name()), &designed).ok().unwrap().styles, [Some(style); 2]);
+            assert_eq!(settings(None, Some(style.name()), &designed).ok().unwrap().vertices.styles, [Some(style); 2]);
         }
         assert!(settings(None, Some("knot"), &designed).is_err());
     }

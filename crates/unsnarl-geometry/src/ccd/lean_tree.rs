@@ -193,7 +193,7 @@ mod tests {
                 lean.refit(motion, margin);
                 let stored = ElementTree::build(&topology, &ownership, motion, margin);
                 for active in [1, 7] {
-                    let is_active = |triangle: TriangleId| triangle.index() % active == 0;
+                    let is_active = |triangle: TriangleId| triangle.index().is_multiple_of(active);
                     let mut theirs = stored.candidates_of(is_active, |pair, out| out.push(pair));
                     let mut ours = lean.candidates_of(is_active, |pair, out| out.push(pair));
                     theirs.sort_unstable();

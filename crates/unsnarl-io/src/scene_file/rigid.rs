@@ -12,7 +12,7 @@ use std::path::Path;
 use std::sync::Arc;
 use unsnarl::bodies::shape::Shape as Solid;
 use unsnarl::bodies::{Body as Obstacle, Form};
-use unsnarl::rigid::{Bodies, Body, Kind, Placement, RigidState, Shape, ShapeError, ShapeSettings};
+use unsnarl::rigid::{Body, Kind, Placement, RigidState, Shape, ShapeError, ShapeSettings};
 use unsnarl::rigid_world::{Prescribed, RigidWorld};
 use unsnarl_geometry::math::DQuat;
 use unsnarl_geometry::{DVec3, TriMesh};

@@ -85,7 +85,7 @@ fn polish_once(
     observer: Observer<'_>,
     report: &mut CompressReport,
 ) -> ControlFlow<()> {
-    let direction = if round % 2 == 0 { Direction::Inward } else { Direction::Outward };
+    let direction = if round.is_multiple_of(2) { Direction::Inward } else { Direction::Outward };
     let schedule = Schedule::of(piece, direction, |node, _| at_work[node as usize]);
     let sunk = (round + 1).saturating_sub(FIRM_ROUNDS) as i32;
     let floor = (FLOOR * SINKING.powi(sunk)).max(LOWEST);
