@@ -262,7 +262,7 @@ fn see_saw(contact_sweeps: usize, seconds: f64) -> Vec<f64> {
     world.put(Body { friction: 0.9, ..Body::fixed(pivot) }, DVec3::Y * 0.15, along_z);
     let body = world.body(board, 0.0, 0.2);
     let board = world.put(body, DVec3::Y * 0.32, DQuat::IDENTITY);
-    for (x, factor, friction) in [(0.45, 4.0, 0.2), (-0.45, 1.0, 0.9)] {
+    for (x, factor, friction) in [(0.45, 1.5, 0.2), (-0.45, 1.0, 0.9)] {
         let body = world.body(block, 0.0, friction);
         let body = Body { mass: body.mass * factor, inertia: body.inertia * factor, ..body };
         world.put(body, DVec3::new(x, 0.42, 0.0), DQuat::IDENTITY);
