@@ -110,7 +110,11 @@ fn an_edited_scene_goes_on_from_a_frame_and_only_from_there() {
     std::fs::write(folder.path("s.toml"), other).unwrap();
     let refused = folder.run(&["sim", "s.toml", "-o", "out", "--resume", "--from", "1"]);
     assert_eq!(refused.status, 2);
-    assert!(refused.err.contains("its cloth, its rigid bodies or its frame rate is not the scene's"), "{}", refused.err);
+    assert!(
+        refused.err.contains("its cloth, its rigid bodies or its frame rate is not the scene's"),
+        "{}",
+        refused.err
+    );
 }
 
 #[test]
