@@ -116,7 +116,8 @@ fn time_analysis(mesh: &TriMesh, rounds: usize) -> Outcome<Value> {
     }))
 }
 
-/// States that differ from each other in every vertex, as steps of a simulation do: a wave of a thousandth of the size of the mesh runs over it.
+/// States that differ from each other in every vertex, as steps of a simulation do: a wave of a thousandth of the size
+/// of the mesh runs over it.
 fn swaying(positions: &[DVec3]) -> Vec<Vec<DVec3>> {
     const STATES: usize = 5;
     let bounds = Aabb::of_points(positions.iter().copied());

@@ -49,7 +49,8 @@ fn the_seven_types_come_out_clean() {
     }
 }
 
-/// The theorem of Cha 2022, 4.4, with the colours of `untangle::resolvers::main_component`. Its conditions are counted.
+/// The theorem of Cha 2022, 4.4, with the colours of `untangle::resolvers::main_component`. Its conditions are
+/// counted.
 #[test]
 fn an_exploded_middle_comes_out_clean_and_red_never_grows() {
     let sample = made("exploded-central", Cut::Regular);

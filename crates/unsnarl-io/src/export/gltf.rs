@@ -1,5 +1,5 @@
-//! glTF binary: one mesh per piece, one morph target per frame, weights that walk from one to the next. Rigid bodies of
-//! a group share a mesh; each is a node that moves and turns.
+//! glTF binary: one mesh per piece, one morph target per frame, weights that walk from one to the next. Rigid bodies
+//! of a group share a mesh; each is a node that moves and turns.
 
 use super::{ExportError, Source};
 use crate::write_atomically;
@@ -51,8 +51,8 @@ impl Buffer {
     }
 }
 
-/// glTF shares uv with positions, so a piece's vertices are split at its seams: for every vertex written, the vertex of
-/// the piece and its uv.
+/// glTF shares uv with positions, so a piece's vertices are split at its seams: for every vertex written, the vertex
+/// of the piece and its uv.
 struct Split {
     vertices: Vec<(u32, Option<u32>)>,
     triangles: Vec<u32>,

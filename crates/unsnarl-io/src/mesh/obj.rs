@@ -1,8 +1,9 @@
 //! Wavefront OBJ, read and written by hand.
 //!
 //! Read: `v` (with a colour, if every vertex has one), `vt`, `f` (any number of corners, `v`, `v/vt`, `v//vn`,
-//! `v/vt/vn`, negative indices), `o`, `g`, `usemtl`, `mtllib`, `s`, `l`, and `stitch`, the sewing line of codimensional
-//! IPC (`stitch vertex edge edge weight`, counted from 0). Every other line is kept for writing and otherwise passed
+//! `v/vt/vn`, negative indices), `o`, `g`, `usemtl`, `mtllib`, `s`, `l`, and `stitch`, the sewing line of
+//! codimensional IPC (`stitch vertex edge edge weight`, counted from 0). Every other line is kept for writing and
+//! otherwise passed
 //! over.
 //!
 //! Guarantees: vertex and face order; indices may point forward; every refusal names the line.

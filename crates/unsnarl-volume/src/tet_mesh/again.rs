@@ -1,11 +1,11 @@
 //! Places that lag once more: they are refined, chosen anew and compressed from where the mesh was.
 //!
 //! A boundary node stays off the surface where its elements have no shape left to give: in tips, necks and gaps of
-//! about an element. There elements of half the size have room. Nodes that were there before keep their places, new ones
-//! follow their neighbours, and only what is near new nodes is swept.
+//! about an element. There elements of half the size have room. Nodes that were there before keep their places, new
+//! ones follow their neighbours, and only what is near new nodes is swept.
 //!
-//! Guarantees: what is carried over has no element below [`LOWEST`]: where one would be, its nodes go back toward their
-//! places in the lattice.
+//! Guarantees: what is carried over has no element below [`LOWEST`]: where one would be, its nodes go back toward
+//! their places in the lattice.
 //! Departs: the text has one choice of elements and one compression.
 
 use super::compress::{LOWEST, limits, widen};

@@ -1,5 +1,5 @@
-//! Where obstacles go: solids on keyframes, meshes that move and rigid bodies that are simulated, placed at the moments
-//! of a step.
+//! Where obstacles go: solids on keyframes, meshes that move and rigid bodies that are simulated, placed at the
+//! moments of a step.
 //!
 //! A [`Moment`] is all that a placement depends on: the time for bodies on rails and skinned ones, the poses in the
 //! state for simulated ones. Every body has a surface of triangles, which contact treats as cloth of infinite mass.
@@ -8,8 +8,9 @@
 //! puts a vertex that would end inside back on the surface, takes the velocity into it, and rubs by Coulomb's law.
 //! (Bridson 2003, 2.1, for cloth nodes against thick, smooth objects)
 //!
-//! Guarantees: after [`keep_out`] no vertex that may move is inside a solid by more than rounding (a level set: by more
-//! than its distance is wrong), unless two solids squeeze it. Positions of bodies depend on the moment alone, and a
+//! Guarantees: after [`keep_out`] no vertex that may move is inside a solid by more than rounding (a level set: by
+//! more than its distance is wrong), unless two solids squeeze it. Positions of bodies depend on the moment alone, and
+//! a
 //! moment is part of the state, so a simulation that goes on meets them where they were.
 //! Does not: stop cloth from being squeezed where bodies cross each other; move simulated bodies, which is the rigid
 //! stage's work.

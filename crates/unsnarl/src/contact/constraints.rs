@@ -1,8 +1,9 @@
 //! Contacts that all hold at once: impulses go round until none of them changes anything.
 //!
 //! Every contact asks for a least separating speed. One sweep handles them in the order in which they were found;
-//! contacts whose vertices have not changed since they were last looked at are passed over. What one contact pushed too
-//! far is given back when another has done its work (the projected Gauss-Seidel method), so many cheap sweeps take the
+//! contacts whose vertices have not changed since they were last looked at are passed over. What one contact pushed
+//! too far is given back when another has done its work (the projected Gauss-Seidel method), so many cheap sweeps take
+//! the
 //! place of rounds of detection. (Bridson 2003, 2.6 to 2.8; keeping contacts from round to round is ours)
 //!
 //! Guarantees: linear momentum of free vertices is kept; the order is fixed; it ends.

@@ -2,8 +2,9 @@
 //! surroundings: at once, or only when that alone has not helped for a while.
 //!
 //! Slow means slow against what is prescribed there: cloth near a moving body is carried along by the place of it that
-//! is nearest, as it would stick to it (one velocity for a whole neighbourhood would drive a garment into the limb that
-//! it is worn on), and cloth among cloth stands still. Cloth that does not move cannot cross itself, so this ends with
+//! is nearest, as it would stick to it (one velocity for a whole neighbourhood would drive a garment into the limb
+//! that it is worn on), and cloth among cloth stands still. Cloth that does not move cannot cross itself, so this ends
+//! with
 //! a clear motion of all free vertices among themselves wherever the surroundings move alike.
 //!
 //! Guarantees: it ends; collisions that are left have only stopped and prescribed vertices, and are counted. Where

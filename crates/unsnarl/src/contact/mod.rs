@@ -8,8 +8,8 @@
 //! Guarantees: between `start` and the returned positions no pair of elements crosses unless the rules let it, it
 //! already touched at the start, or all its vertices are prescribed; pairs that only a prescribed vertex could have
 //! saved are counted as `unresolved`. Without contact the proposed positions come back bit for bit. Impulses and zones
-//! of free vertices keep linear momentum, and what they lose to prescribed vertices is told as [`Resolved::taken`], but
-//! for what the last resort stops far from any body. The result does not depend on threads or on the workspace.
+//! of free vertices keep linear momentum, and what they lose to prescribed vertices is told as [`Resolved::taken`],
+//! but for what the last resort stops far from any body. The result does not depend on threads or on the workspace.
 //! Does not: start from intersecting cloth in any helpful way; that is the untangler's work.
 //! Departs: zones merge in pair order; see the stages for the rest.
 

@@ -59,7 +59,8 @@ pub struct DressReport {
 }
 
 impl DressReport {
-    /// What came of dressing: the checks of the input and of the result, which is cloth followed by bodies. Seconds are left empty.
+    /// What came of dressing: the checks of the input and of the result, which is cloth followed by bodies. Seconds
+    /// are left empty.
     pub fn new(
         outfit: &Outfit<'_>,
         settings: &DressSettings,

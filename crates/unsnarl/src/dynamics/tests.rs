@@ -261,8 +261,8 @@ fn backward_euler_converges_with_order_one_and_bdf2_with_order_two() {
     }
 }
 
-/// Pins, a vertex on a plane and a moved handle: one step by factorisation is that of conjugate gradients driven to the
-/// end, and the pattern of another cloth in the same memory is found out.
+/// Pins, a vertex on a plane and a moved handle: one step by factorisation is that of conjugate gradients driven to
+/// the end, and the pattern of another cloth in the same memory is found out.
 #[test]
 fn the_direct_solve_is_that_of_conjugate_gradients() {
     let mut workspace = Workspace::default();

@@ -2,8 +2,9 @@
 //!
 //! A vertex that stops alone is the tip of a cone: the next level would smooth it by three eighths of its height, and
 //! at the places of all contacts displacements would fall by half from level to level instead of to a quarter. So the
-//! offset of every stopped vertex from its target is spread over some rings by a bump without a slope in its middle and
-//! at its end, `(1 - (d / (R + 1))^2)^2` at ring d. Where bumps meet, the farthest offset counts. (Ours; Bridson 2003,
+//! offset of every stopped vertex from its target is spread over some rings by a bump without a slope in its middle
+//! and at its end, `(1 - (d / (R + 1))^2)^2` at ring d. Where bumps meet, the farthest offset counts. (Ours; Bridson
+//! 2003,
 //! 3.2 stops single vertices)
 //!
 //! Guarantees: only vertices of cloth within a few rings of a stopped one get a goal. The same bits on any number of

@@ -4,11 +4,13 @@
 //! Every vertex has a share of its way, at first all of it. Pairs without a common vertex that would come nearer than
 //! the separation have the shares of their vertices lowered to a part of the time of contact, and what has changed is
 //! looked at again, until nothing collides. What was stopped then slides on along what stopped it ([`super::slide`]),
-//! by the same rule, and at last what surrounds stopped vertices follows them ([`super::ease`]). (Bridson 2003, 3.2: "as if they had inelastically collided")
+//! by the same rule, and at last what surrounds stopped vertices follows them ([`super::ease`]). (Bridson 2003, 3.2:
+//! "as if they had inelastically collided")
 //!
 //! Guarantees: no pair that was apart at the start meets on the way; vertices of no such pair reach their target bit
-//! for bit, but where they surround stopped ones. It ends: shares only fall, at most nine times each, and with all shares at 0 everything is at its start.
-//! The same on any number of threads: a vertex takes the least share that a pair asks for. Bodies are pairs like any
+//! for bit, but where they surround stopped ones. It ends: shares only fall, at most nine times each, and with all
+//! shares at 0 everything is at its start. The same on any number of threads: a vertex takes the least share that a
+//! pair asks for. Bodies are pairs like any
 //! other, but do not move.
 //! Does not: part pairs that meet at the start; they are left out and counted.
 //! Departs: a pair that starts nearer than twice the separation keeps half of its distance instead, which is what

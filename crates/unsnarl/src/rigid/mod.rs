@@ -7,8 +7,8 @@
 //!
 //! Guarantees: impulses act in opposite pairs at one point, so momentum of free bodies is kept to rounding, linear and
 //! angular; the same bits on any number of threads; [`RigidState`] is all that changes.
-//! Does not: catch bodies that pass each other within one step; the step is split by speed and size instead. No joints,
-//! breaking or sleeping.
+//! Does not: catch bodies that pass each other within one step; the step is split by speed and size instead. No
+//! joints, breaking or sleeping.
 //! Departs: arms of collisions start at the current centres, not the predicted ones, which would not keep angular
 //! momentum; round shapes touch as balls and rods, not through vertices of a tessellation.
 

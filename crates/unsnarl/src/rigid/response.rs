@@ -3,7 +3,8 @@
 //!
 //! `K = delta/m + r*^T I^-1 r*` per body, their sum for a pair. (Bridson 2003, 4.6, 4.7)
 //!
-//! Guarantees: the impulse of a collision never adds energy for a restitution of at most 1, and never reverses sliding.
+//! Guarantees: the impulse of a collision never adds energy for a restitution of at most 1, and never reverses
+//! sliding.
 
 use super::motion::Moving;
 use crate::geometry::DVec3;

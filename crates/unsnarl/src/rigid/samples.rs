@@ -1,4 +1,5 @@
-//! Where a shape touches first: its vertices and sharp edges, or the balls and rods that span a round solid, in a tree.
+//! Where a shape touches first: its vertices and sharp edges, or the balls and rods that span a round solid, in a
+//! tree.
 //!
 //! A sample is a segment with a radius: a vertex is one without length or radius, an edge one without radius, a ball
 //! one without length. Nodes of the tree are spheres, so that one distance to another body prunes a subtree. (Bridson

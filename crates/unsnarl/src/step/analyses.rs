@@ -5,7 +5,8 @@ use crate::geometry::DVec3;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// What crossed at the last few moments, so that none is analysed twice: the end of a step or frame is the start of the next.
+/// What crossed at the last few moments, so that none is analysed twice: the end of a step or frame is the start of
+/// the next.
 #[derive(Clone, Debug, Default)]
 pub struct Analyses {
     /// Memory of the analysis itself.

@@ -3,9 +3,10 @@
 use crate::model::Model;
 use unsnarl_geometry::VertexId;
 
-/// The size of the mesh at each vertex of cloth: the mean of the edges of its triangles at rest, but at most twice their
-/// least height, so that slivers are not asked to keep a distance that they do not have. Vertices of bodies, which follow,
-/// get the largest.
+/// The size of the mesh at each vertex of cloth: the mean of the edges of its triangles at rest, but at most twice
+/// their least height, so that slivers are not asked to keep a distance that they do not have. Vertices of bodies,
+/// which
+/// follow, get the largest.
 pub fn mesh_sizes(model: &Model, vertex_count: usize) -> Vec<f64> {
     let size_at = |vertex: usize| {
         let triangles = model.topology.vertex_triangles(VertexId::new(vertex));

@@ -1,8 +1,9 @@
 //! Stanford PLY: text, little-endian and big-endian, read and written by hand.
 //!
 //! Read: `x`, `y`, `z` of element `vertex` in any number type; the list `vertex_indices` or `vertex_index` of element
-//! `face`; colours from `red`, `green` and `blue` per vertex; uv from `s t`, `u v` or `texture_u texture_v` per vertex, or from the list `texcoord` per face. Every other
-//! property and element is stepped over, and kept for writing.
+//! `face`; colours from `red`, `green` and `blue` per vertex; uv from `s t`, `u v` or `texture_u texture_v` per
+//! vertex, or from the list `texcoord` per face. Every other property and element is stepped over, and kept for
+//! writing.
 //!
 //! Guarantees: a header that promises more than the file holds is refused before memory is taken; text is rounded to
 //! the number type that the header declares, as other readers do.

@@ -1,8 +1,8 @@
 //! The Baraff-Witkin model: stretch and shear per triangle, bend per edge, one implicit solve per step.
 //!
 //! Backward Euler and BDF2 are one solve: with `x1 = x^ + g v1` the new velocity fulfils `M (v1 - v^) = g f(x1, v1)`.
-//! For backward Euler `x^ = x0`, `v^ = v0`, `g` is the step; for BDF2 they extrapolate from the last two steps; without
-//! inertia `v^ = 0`. Newton's method starts at `x0`. (Baraff et al. 2003, 3; Cha 2022, 6.1)
+//! For backward Euler `x^ = x0`, `v^ = v0`, `g` is the step; for BDF2 they extrapolate from the last two steps;
+//! without inertia `v^ = 0`. Newton's method starts at `x0`. (Baraff et al. 2003, 3; Cha 2022, 6.1)
 //!
 //! Guarantees: the matrix is positive definite whatever the shape; constraints hold to the last bit of the update.
 //! Does not: search along a Newton step; a step that distorts too much is repeated shorter by the caller.

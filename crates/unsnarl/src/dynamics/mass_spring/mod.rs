@@ -132,8 +132,8 @@ fn limit_strain(
     limit(&input, velocities);
 }
 
-/// Gravity, guidance and sewing threads. A guided force of stiffness `s` counts as `f / (1 + h^2 s / m)`: what it would
-/// still be at the end of an implicit step.
+/// Gravity, guidance and sewing threads. A guided force of stiffness `s` counts as `f / (1 + h^2 s / m)`: what it
+/// would still be at the end of an implicit step.
 fn outer_forces(start: &Start, guidance: &Guidance, settings: &DynamicsSettings) -> Vec<DVec3> {
     let (model, step) = (start.model, start.step);
     let mut forces: Vec<DVec3> = model.masses.iter().map(|mass| start.environment.gravity * *mass).collect();

@@ -9,7 +9,8 @@
 //! cross on.
 //!
 //! Guarantees: no vertex that is outside is drawn in or let in, so the number of vertices in bodies never grows by it. Wishes go along
-//! with the body and are no faster than [`ClassicSettings::ejection_speed`](crate::untangle::ClassicSettings) beyond that.
+//! with the body and are no faster than [`ClassicSettings::ejection_speed`](crate::untangle::ClassicSettings) beyond
+//! that.
 //! Does not: touch pinched vertices and what is at them; bodies carry those.
 
 use crate::analysis::{Assembly, ContourPoint, PartKind, Tangle, TangledContour, Trace};

@@ -125,8 +125,8 @@ impl BodyPush {
     }
 
     /// As [`BodyPush::push_out`], and cloth slides over the body on the way, so that it is strained no more than it must
-    /// ([`crate::untangle::rearrange::sliding`]). Points of triangles that a body has stood through are kept out like vertices; whether there are more is looked
-    /// up in some rounds only.
+    /// ([`crate::untangle::rearrange::sliding`]). Points of triangles that a body has stood through are kept out like
+    /// vertices; whether there are more is looked up in some rounds only.
     pub fn push_out_smoothly(
         &self,
         pushing: &Pushing,

@@ -1,10 +1,12 @@
 //! Contours and overlaps made smaller inside an elastic solve, until nothing crosses.
 //!
 //! In each round every edge that passes through a triangle is pushed against it along the direction in which the
-//! contour shortens fastest, `G = R - 2 (E . R) / (E . N) N` (see [`crate::untangle::resolvers::contour_gradient`]), by a share of the
-//! local edge length: partly its own direction, partly the one that its whole contour agrees on. Closed surfaces have
-//! an inside, so their vertices are also pushed out of what they overlap ([`crate::untangle::rearrange::overlap`]): that has a direction
-//! where contours are straight and their length says nothing. What the pushes ask for is the constraint of
+//! contour shortens fastest, `G = R - 2 (E . R) / (E . N) N` (see [`crate::untangle::resolvers::contour_gradient`]),
+//! by a share of the local edge length: partly its own direction, partly the one that its whole contour agrees on.
+//! Closed surfaces have
+//! an inside, so their vertices are also pushed out of what they overlap ([`crate::untangle::rearrange::overlap`]):
+//! that has a direction where contours are straight and their length says nothing. What the pushes ask for is the
+//! constraint of
 //! [`Sliding`]: strain is bounded in every round, and surroundings are carried along, so that strands and layers move
 //! as wholes. Nothing blocks a contour on its way: there is no contact here. (Volino and Magnenat-Thalmann 2006, as
 //! cited by Cha 2022, 2.1)

@@ -2,8 +2,8 @@
 //!
 //! A vertex of the upper surface sees the lower one at its nearest point. If it is on the wrong side there, or nearer than
 //! the separation, the two share the way; where triangles cross although their corners are right, the middles of
-//! the holes go apart. Cloth slides on the way ([`crate::untangle::rearrange::sliding`]), so that what was moved is not torn from what was not. It is what pushes cloth out
-//! of bodies, between surfaces that both may move.
+//! the holes go apart. Cloth slides on the way ([`crate::untangle::rearrange::sliding`]), so that what was moved is
+//! not torn from what was not. It is what pushes cloth out of bodies, between surfaces that both may move.
 //!
 //! Guarantees: only free vertices move; the result depends on neither threads nor order.
 //! Does not: say which side is right, nor keep either surface from crossing anything else.

@@ -1,14 +1,16 @@
 //! Global intersection analysis as a response: what passed through each other is attracted and let through.
 //!
-//! Three rules for a vertex and a triangle near it: black and white of one contour attract each other; red of one contour
-//! is left alone and may pass through itself; everything else repels, which is contact's ordinary work. (Baraff, Witkin
-//! and Kass 2003, section 6)
+//! Three rules for a vertex and a triangle near it: black and white of one contour attract each other; red of one
+//! contour is left alone and may pass through itself; everything else repels, which is contact's ordinary work.
+//! (Baraff,
+//! Witkin and Kass 2003, section 6)
 //!
 //! Contours between cloth and a body are another matter (`ejection`).
 //!
 //! Does not: act on contours of cloth with cloth that end on a boundary, which cut nothing off or only on one side.
-//! Departs: every coloured vertex is attracted by the one nearest triangle of the other colour, however far. A triangle
-//! counts as white where all corners are white, as in the source, or where the contour runs through it: a tip that
+//! Departs: every coloured vertex is attracted by the one nearest triangle of the other colour, however far. A
+//! triangle counts as white where all corners are white, as in the source, or where the contour runs through it: a tip
+//! that
 //! pokes through a single triangle leaves no all-white one.
 
 use crate::analysis::{ContourKind, TangledContour, Trace};

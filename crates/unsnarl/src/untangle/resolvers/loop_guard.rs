@@ -4,8 +4,9 @@
 //! comes into the other. Red may cross red, and triangles are red that have one red corner; so the two may share a
 //! green one. The guard asks the usual distance of such pairs, wherever the rules behind it let them cross.
 //!
-//! With it the main component never loses a vertex in a step, see [`crate::untangle::resolvers::main_component`]; but loops often have to pass some
-//! green vertices on their way out, so that it is for steps after which red would have grown.
+//! With it the main component never loses a vertex in a step, see [`crate::untangle::resolvers::main_component`]; but
+//! loops often have to pass some green vertices on their way out, so that it is for steps after which red would have
+//! grown.
 
 use crate::contact::{PairRules, Rule};
 use unsnarl_geometry::ccd::ElementPair;

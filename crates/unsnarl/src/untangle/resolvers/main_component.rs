@@ -5,14 +5,17 @@
 //! And a contour may come to end in a green vertex: it then lies on the contour, and what hung together through it does so no more.
 //!
 //! Here two vertices hang together if an edge joins them that no cut crosses, and neither is a loop vertex. A loop vertex belongs to the
-//! main component if such an edge leads there, but leads nowhere itself. Edges of the main component are green, so contact keeps them
-//! uncrossed. If no vertex of it becomes a loop vertex either, which [`crate::untangle::LoopGuard`] sees to where `fix` asks for it, what hangs
-//! together still does after the step: the main component becomes no smaller, and red, which is all else, does not grow. Contours
-//! that the source does not let cut (BIBI, BLI, the inner trace of BBII, OTHER) do not cut here either, and the theorem is
+//! main component if such an edge leads there, but leads nowhere itself. Edges of the main component are green, so
+//! contact keeps them uncrossed. If no vertex of it becomes a loop vertex either, which [`crate::untangle::LoopGuard`]
+//! sees to where
+//! `fix` asks for it, what hangs together still does after the step: the main component becomes no smaller, and red,
+//! which is all else, does not
+//! grow. Contours that the source does not let cut (BIBI, BLI, the inner trace of BBII, OTHER) do not cut here either,
+//! and the theorem is
 //! silent when one of them becomes one that does.
 //!
-//! Guarantees: red is what cuts between cloth cut off from the main component, and what is inside bodies. Where less than half of a
-//! sheet is red, that is at least what the source colours red.
+//! Guarantees: red is what cuts between cloth cut off from the main component, and what is inside bodies. Where less
+//! than half of a sheet is red, that is at least what the source colours red.
 
 use crate::analysis::region::CutTraces;
 use crate::analysis::{Colours, Tangle, TangledContour};

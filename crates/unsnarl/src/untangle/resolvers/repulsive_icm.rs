@@ -1,16 +1,20 @@
-//! Contour minimisation with repulsive normals: where it is known which side of a surface an edge belongs to, the normal
-//! part of its direction points there.
+//! Contour minimisation with repulsive normals: where it is known which side of a surface an edge belongs to, the
+//! normal part of its direction points there.
 //!
-//! With pull `R`, edge `E` and normal `N` of the triangle, `G = R + T`, `T = -((E . R) / (E . N)) N`. Where the contour
-//! cuts off one end of the edge, or the triangle belongs to a closed body, the repulsive normal `N'` leads from the wrong
+//! With pull `R`, edge `E` and normal `N` of the triangle, `G = R + T`, `T = -((E . R) / (E . N)) N`. Where the
+//! contour cuts off one end of the edge, or the triangle belongs to a closed body, the repulsive normal `N'` leads
+//! from the
+//! wrong
 //! side to the right one and `T` becomes `|T| N'`. (Cha 2022, 3.2.1, after Ye and Zhao 2012)
 //!
-//! Degenerate crossings are counted: straight (`R` vanishes), upright (`E` at right angles to `R`, so `T` vanishes) and
-//! grazing (`E . N` vanishes). A known repulsive normal then acts with a least length; without one only what is left of
+//! Degenerate crossings are counted: straight (`R` vanishes), upright (`E` at right angles to `R`, so `T` vanishes)
+//! and grazing (`E . N` vanishes). A known repulsive normal then acts with a least length; without one only what is
+//! left
+//! of
 //! `R` acts, and where that is nothing the crossing does not move.
 //!
-//! Departs: garments have no outside, so repulsive normals of cloth come from the region that is cut off, found anew in
-//! every step, instead of from the orientation of the mesh.
+//! Departs: garments have no outside, so repulsive normals of cloth come from the region that is cut off, found anew
+//! in every step, instead of from the orientation of the mesh.
 
 use crate::analysis::TangledContour;
 use crate::untangle::method::{Draft, Scope, cut_off_by, cut_off_by_both};

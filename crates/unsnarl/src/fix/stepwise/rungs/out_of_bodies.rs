@@ -5,7 +5,8 @@
 //! well, and the way that leaves less to untangle is taken.
 //!
 //! Guarantees: vertices beyond the rings stay, bit for bit; pinched vertices stay.
-//! Does not: keep cloth from crossing cloth; what comes to cross is untangled afterwards, with the body as an obstacle.
+//! Does not: keep cloth from crossing cloth; what comes to cross is untangled afterwards, with the body as an
+//! obstacle.
 
 use super::{Rung, RungName};
 use crate::analysis::{PartKind, Tangle};
