@@ -6,8 +6,7 @@
 //!     refine curvature                         Gaussian curvature at saddles of valence 3 to 12
 //!     refine inelastic CACHE FRAME             the stop rule beside collision impulses at the first level
 //!     refine levels CACHE FRAME LEVELS [SEP]   stopped vertices and their distance to the target, level by level
-//!     refine ratios CACHE LEVELS [EVERY]       how displacements of plain subdivision fall, as a whole and along
-//! normals
+//!     refine ratios CACHE LEVELS [EVERY]       how displacements of plain subdivision fall, all and along normals
 //!     refine picture CACHE FRAME OUT.png       before, after one and after three levels
 
 use std::path::Path;
