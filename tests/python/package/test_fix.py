@@ -18,6 +18,10 @@ def check_in_child(V, F, answers):
 
 
 class Fix(unittest.TestCase):
+    def setUp(self):
+        # A shell that starts us in the background has Ctrl-C ignored, and Python then leaves it so.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
     def test_reports_and_positions_are_those_of_the_command(self):
         V, F = support.crossing_sheets()
         VB, FB = support.sphere(8, 0.03)
