@@ -102,6 +102,22 @@ fn a_soup_of_triangles_is_filled_and_a_lost_shell_is_told() {
 }
 
 #[test]
+fn a_plate_too_thin_for_the_count_has_the_least_that_fills_it_and_the_line_says_why() {
+    let folder = Folder::new().with("plate.obj", &cuboid([0.0; 3], [1.0, 1.0, 0.02], 0));
+    let run = folder.run(&["tet", "plate.obj", "-o", "plate.msh", "--count", "1000", "--json", "report.json"]);
+    assert_eq!(run.status, 0, "{}", run.err);
+    let report: Value = serde_json::from_slice(&std::fs::read(folder.path("report.json")).unwrap()).unwrap();
+    assert_valid(&report);
+    assert!(run.err.contains("too thin for fewer"), "{}", run.err);
+    // A node in the middle plane has a quarter of its edges inside up to an edge of twice the thickness: 25 x 25 cells
+    // of the lattice then, with 12 tetrahedra each in every layer.
+    let tets = report["tets"].as_f64().unwrap();
+    assert!(tets < 4.0 * 12.0 * 25.0 * 25.0, "{tets}");
+    assert!(report["finest_edge"].as_f64() < report["coarsest_edge"].as_f64());
+    assert!((report["volume"].as_f64().unwrap() / 0.02 - 1.0).abs() < 0.1, "{}", report["volume"]);
+}
+
+#[test]
 fn elements_are_small_where_size_at_asks_for_it() {
     let folder = bodies();
     let plain = fill(&folder, &["box.obj", "-o", "p.msh", "--edge", "0.05"]);
@@ -130,6 +146,26 @@ fn places_where_nodes_lag_are_refined_until_none_does() {
     assert!(report["rounds_again"].as_u64().unwrap() > 0 && report["refined_again"].as_u64().unwrap() > 0);
     assert_eq!(report["fit"]["nodes_beyond_one_percent"], 0);
     assert!(report["aspect"]["max"].as_f64().unwrap() <= 4.5);
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_ends_after_the_sweep_and_what_is_written_is_valid() {
+    let folder = bodies();
+    let arguments = ["-v", "tet", "box.obj", "-o", "box.msh", "--count", "20000", "--json", "report.json"];
+    let mut child = folder.command(&arguments).stderr(std::process::Stdio::piped()).spawn().unwrap();
+    let mut lines = std::io::BufRead::lines(std::io::BufReader::new(child.stderr.take().unwrap()));
+    let found = lines.find(|line| line.as_ref().is_ok_and(|line| line.contains("sweep:")));
+    assert!(found.is_some(), "no sweep was told");
+    let interrupt = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(interrupt.success());
+    let rest: Vec<String> = lines.map_while(Result::ok).collect();
+    assert_eq!(child.wait().unwrap().code(), Some(1), "{rest:?}");
+    assert!(rest.iter().filter(|line| line.contains("sweep:")).count() <= 2, "{rest:?}");
+    let report: Value = serde_json::from_slice(&std::fs::read(folder.path("report.json")).unwrap()).unwrap();
+    assert_valid(&report);
+    assert_eq!(report["finished"], false);
+    assert_eq!(fill(&folder, &["measure", "box.msh"])["tets"], report["tets"]);
 }
 
 #[test]

@@ -128,7 +128,7 @@ fn fill(shape: &Shape, settings: &Settings<'_>, stop: &Stop) -> Result<(TetMesh,
         }
     };
     let (signed, source) = found.ok_or("the body has no inside: give a closed surface, or one with small holes")?;
-    let body = Body { field: &signed, bounds: signed.bounds(), area: signed.area() };
+    let body = Body { field: &signed, bounds: signed.bounds(), area: signed.area(), volume: signed.volume() };
     let mut hear = |_: tet_mesh::Stage<'_>| {
         if stop.is_set() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };

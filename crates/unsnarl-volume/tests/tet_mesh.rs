@@ -1,6 +1,7 @@
 //! Tetrahedral meshes of bodies with known distances: validity, fit, topology, grading, deformation, threads.
 
 use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use unsnarl_geometry::intersection::{find_intersecting_pairs, triangle_tree};
 use unsnarl_geometry::{Aabb, DVec3, Topology, TriMesh};
 use unsnarl_volume::Field;
@@ -41,7 +42,7 @@ impl Field for Torus {
 
 fn filled(field: &dyn Field, reach: f64, settings: &Settings<'_>) -> (TetMesh, TetReport) {
     let bounds = Aabb { min: DVec3::splat(-reach), max: DVec3::splat(reach) };
-    make(Body { field, bounds, area: 4.0 * std::f64::consts::PI * reach * reach }, settings, &mut |_| {
+    make(Body { field, bounds, area: 4.0 * std::f64::consts::PI * reach * reach, volume: 0.0 }, settings, &mut |_| {
         ControlFlow::Continue(())
     })
     .expect("a plain body")
@@ -373,11 +374,42 @@ fn a_boundary_pressed_to_half_along_each_axis_step_by_step_is_followed_by_the_in
 fn bodies_that_are_too_small_and_requests_that_are_too_large_are_refused() {
     let bounds = Aabb { min: DVec3::splat(-1.0), max: DVec3::ONE };
     let refusal = |settings: Settings<'_>| {
-        make(Body { field: &Sphere, bounds, area: 12.6 }, &settings, &mut |_| ControlFlow::Continue(()))
+        make(Body { field: &Sphere, bounds, area: 12.6, volume: 4.2 }, &settings, &mut |_| ControlFlow::Continue(()))
             .expect_err("refused")
     };
     assert_eq!(refusal(Settings { levels: 0, ..Settings::with_size(Size::Edge(9.0)) }), TetError::NothingInside);
     let few = Settings { most_elements: 1000, ..Settings::with_size(Size::Edge(0.02)) };
     assert!(matches!(refusal(few), TetError::TooMany { .. }));
     assert!(matches!(refusal(Settings::with_size(Size::Edge(f64::NAN))), TetError::Lattice(_)));
+}
+
+/// A ball that counts how often it is asked.
+struct Counting(AtomicUsize);
+
+impl Field for Counting {
+    fn value(&self, point: DVec3) -> f64 {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        Sphere.value(point)
+    }
+
+    fn gradient(&self, point: DVec3) -> DVec3 {
+        Sphere.gradient(point)
+    }
+}
+
+#[test]
+fn too_fine_an_edge_is_refused_by_a_sample_long_before_the_elements_allowed_are_made() {
+    let bounds = Aabb { min: DVec3::splat(-1.0), max: DVec3::ONE };
+    let allowed = 4_000_000;
+    for (levels, edge) in [(8, 5e-4), (6, 5e-4), (2, 1e-3)] {
+        let field = Counting(AtomicUsize::new(0));
+        let settings = Settings { most_elements: allowed, levels, ..Settings::with_size(Size::Edge(edge)) };
+        let settings = Settings { criterion: Criterion::Uniform, ..settings };
+        let body = Body { field: &field, bounds, area: 12.6, volume: 4.2 };
+        let refused = make(body, &settings, &mut |_| ControlFlow::Continue(()));
+        let Err(TetError::TooMany { estimate, most, edge: wanted }) = refused else { panic!("{levels} not refused") };
+        assert!(estimate > most && wanted > edge, "{levels}: {estimate} {wanted}");
+        let asked = field.0.load(Ordering::Relaxed);
+        assert!(asked < allowed / 4, "{levels} levels: {asked} distances");
+    }
 }

@@ -151,6 +151,33 @@ fn a_cut_through_an_open_sheet_ends_on_its_border_and_leaves_the_rest_of_it() {
     }
 }
 
+/// A sheet folded by right angles along every fourth column of nodes, its rows uneven.
+fn pleated(n: u32) -> TriMesh {
+    let mut mesh = sheet(n);
+    let pleat = 4.0 / f64::from(n);
+    for (at, place) in mesh.positions.iter_mut().enumerate() {
+        let along = (place.x / pleat).rem_euclid(2.0);
+        place.z = pleat * (1.0 - (along - 1.0).abs());
+        let is_free = place.y > 0.0 && place.y < 1.0;
+        place.y += if is_free { 0.35 / f64::from(n) * (at as f64 * 2.7).sin() } else { 0.0 };
+    }
+    mesh
+}
+
+#[test]
+fn where_creases_hold_nodes_the_border_still_arrives_and_no_angle_is_wide() {
+    let mesh = pleated(32);
+    for (center, radius) in [([0.47, 0.52], 0.33), ([0.3, 0.61], 0.21), ([0.55, 0.4], 0.17), ([0.62, 0.55], 0.28)] {
+        let center = DVec3::new(center[0], center[1], 0.05);
+        for side in [1.0, -1.0] {
+            let psi = |p: DVec3| side * ((p - center).length() - radius);
+            let trimmed = cut(&mesh, psi);
+            assert_sound(&mesh, psi, &trimmed);
+            assert_eq!(trimmed.report.changed.obtuse, 0, "{center} {radius} {side}: {:?}", trimmed.report.changed);
+        }
+    }
+}
+
 #[test]
 fn nodes_far_from_the_cut_keep_their_bits_and_a_cut_that_misses_changes_nothing() {
     let mesh = sphere(DVec3::ZERO, 1.0, 24);

@@ -137,6 +137,7 @@ pub struct Report {
     finished: bool,
     source: &'static str,
     finest_edge: f64,
+    coarsest_edge: Option<f64>,
     lattices_tried: usize,
     envelope_passes: usize,
     refined_by_repair: usize,
@@ -164,6 +165,8 @@ pub struct Fit {
     boundary_nodes: usize,
     /// Boundary nodes farther than a hundredth of the mean of their boundary edges.
     nodes_beyond_one_percent: usize,
+    /// Boundary triangles that are somewhere farther than half their mean edge.
+    triangles_beyond_half_an_edge: usize,
     /// The volume of the body, cubic metres.
     volume_of_body: f64,
 }
@@ -224,7 +227,7 @@ fn fill(flags: &Fill, input: &Path, output: &Path, session: &Session) -> Result<
     let stop = stop_flag()?;
     let mut lattice_seconds = distance_seconds;
     let bar = session.progress(SWEEPS, "compress");
-    let body = Body { field: &signed, bounds: signed.bounds(), area: signed.area() };
+    let body = Body { field: &signed, bounds: signed.bounds(), area: signed.area(), volume: signed.volume() };
     let made = tet_mesh::make(body, &settings, &mut |stage| {
         match stage {
             Stage::Chosen(count) => {
@@ -255,7 +258,7 @@ fn fill(flags: &Fill, input: &Path, output: &Path, session: &Session) -> Result<
     let total = begun.elapsed().as_secs_f64();
     let fit = fit(&mesh, &signed);
     session.say(text(&measures, &fit, &made, source, total).trim_end());
-    warn_of_what_is_lost(flags, &measures, &fit, session);
+    warn_of_what_is_lost(flags, &made, &measures, &fit, session);
     if made.crossings > 0 {
         let line = "pairs of boundary triangles cross, in gaps thinner than an element: use more elements";
         session.warn(format!("{} {line}", made.crossings));
@@ -281,11 +284,20 @@ const COUNT_FACTOR: f64 = 2.0;
 const VOLUME_SHARE: f64 = 0.1;
 
 /// Says where the mesh is not what was asked for: thin bodies need elements as small as they are thin.
-fn warn_of_what_is_lost(flags: &Fill, found: &measure::TetMeasures, fit: &Fit, session: &Session) {
+fn warn_of_what_is_lost(flags: &Fill, made: &TetReport, found: &measure::TetMeasures, fit: &Fit, session: &Session) {
     if let (None, Some(count)) = (flags.edge, flags.count) {
         let ratio = found.tets as f64 / count as f64;
-        if !(COUNT_FACTOR.recip()..=COUNT_FACTOR).contains(&ratio) {
-            session.warn(format!("{} elements for --count {count}: no other size fits this body better", found.tets));
+        let said = format!("{} elements for --count {count}", found.tets);
+        match made.coarsest_edge {
+            Some(edge) if ratio > COUNT_FACTOR => {
+                session.warn(format!(
+                    "{said}: the body is too thin for fewer; with edges of {edge:.2e} m it is not filled"
+                ));
+            }
+            _ if !(COUNT_FACTOR.recip()..=COUNT_FACTOR).contains(&ratio) => {
+                session.warn(format!("{said}: no other size fits this body better"));
+            }
+            _ => {}
         }
     }
     let share = found.shapes.volume / fit.volume_of_body;
@@ -450,6 +462,7 @@ pub fn fit(mesh: &TetMesh, signed: &SignedMesh) -> Fit {
         farthest_in_edges: found.farthest_in_edges,
         boundary_nodes: found.boundary_nodes,
         nodes_beyond_one_percent: found.lagging.len(),
+        triangles_beyond_half_an_edge: found.far.len(),
         volume_of_body: signed.volume(),
     }
 }
@@ -536,6 +549,7 @@ pub fn report(made: TetReport, quality: Quality, fit: Fit, source: Source, finis
         finished,
         source: source_name(source),
         finest_edge: made.edge,
+        coarsest_edge: made.coarsest_edge,
         lattices_tried: made.tries,
         envelope_passes: made.envelope.passes,
         refined_by_repair: made.envelope.refined,

@@ -11,7 +11,7 @@
 use super::compress::{LOWEST, limits, widen};
 use super::criteria::Refined;
 use super::envelope::{Candidate, Exceptions};
-use super::lattice::NodeKey;
+use super::lattice::{NodeKey, RedTet};
 use super::quality::shape_of;
 use crate::field::Field;
 use rayon::prelude::*;
@@ -26,11 +26,48 @@ const ROUNDS: usize = 40;
 /// Rings around new nodes that are swept again.
 const RINGS: usize = 3;
 
-/// Splits all red tetrahedra at some nodes, those of levels up to `finest`; how many.
-pub fn refine_at(refined: &mut Refined, field: &dyn Field, chosen: &Candidate, nodes: &[u32], finest: u8) -> usize {
+/// What refining may do.
+#[derive(Clone, Copy)]
+pub struct Allowed {
+    /// The finest level whose tetrahedra are split.
+    pub finest: u8,
+    /// How many are, at most.
+    pub splits: usize,
+}
+
+/// Splits the red tetrahedra at some nodes, or at as many of the first of them as is allowed; how many.
+pub fn refine_at(
+    refined: &mut Refined,
+    field: &dyn Field,
+    chosen: &Candidate,
+    nodes: &[u32],
+    allowed: Allowed,
+) -> usize {
+    let mut count = nodes.len();
+    let mut split = leaves_at(refined, chosen, nodes, allowed.finest);
+    while split.len() > allowed.splits {
+        count = (count * allowed.splits / split.len()).min(count.saturating_sub(1));
+        split = leaves_at(refined, chosen, &nodes[..count], allowed.finest);
+    }
+    for leaf in &split {
+        refined.forest.split_red(leaf);
+    }
+    if !split.is_empty() {
+        refined.close(field);
+    }
+    split.len()
+}
+
+/// The red tetrahedra at some nodes of levels up to `finest`, those whose green parts meet there among them.
+fn leaves_at(refined: &Refined, chosen: &Candidate, nodes: &[u32], finest: u8) -> Vec<RedTet> {
+    if nodes.is_empty() {
+        return Vec::new();
+    }
+    let mut nodes = nodes.to_vec();
+    nodes.sort_unstable();
     let keys: Vec<NodeKey> = nodes.iter().map(|&node| chosen.keys[node as usize]).collect();
     let is_wanted = |key: &NodeKey| keys.binary_search(key).is_ok();
-    let mut split: Vec<_> =
+    let mut split: Vec<RedTet> =
         refined.forest.all_leaves().filter(|leaf| leaf.nodes.iter().any(is_wanted)).copied().collect();
     for (element, tet) in chosen.mesh.tets.iter().enumerate() {
         if tet.iter().any(|node| nodes.binary_search(node).is_ok()) {
@@ -41,13 +78,7 @@ pub fn refine_at(refined: &mut Refined, field: &dyn Field, chosen: &Candidate, n
     split.retain(|leaf| leaf.level <= finest);
     split.sort_unstable();
     split.dedup();
-    for leaf in &split {
-        refined.forest.split_red(leaf);
-    }
-    if !split.is_empty() {
-        refined.close(field);
-    }
-    split.len()
+    split
 }
 
 /// Inner nodes deeper than this many mean edges at a lagging node are not to blame for it.
@@ -55,8 +86,9 @@ const SHALLOW: f64 = 0.5;
 
 /// What is chosen against the rule where finer elements did not help: the shallow inner neighbours of nodes that stay
 /// outside are dropped, so that the boundary comes in; nodes that stay inside are kept as inner nodes, so that it goes
-/// out.
-pub fn except(exceptions: &mut Exceptions, field: &dyn Field, chosen: &Candidate, found: &Lagging<'_>) {
+/// out. Whether there is anything new.
+pub fn except(exceptions: &mut Exceptions, field: &dyn Field, chosen: &Candidate, found: &Lagging<'_>) -> bool {
+    let before = (exceptions.dropped.len(), exceptions.kept.len());
     let mut is_inner = vec![true; found.places.len()];
     found.boundary.iter().flatten().for_each(|&node| is_inner[node as usize] = false);
     let key = |node: u32| chosen.keys[node as usize];
@@ -83,6 +115,7 @@ pub fn except(exceptions: &mut Exceptions, field: &dyn Field, chosen: &Candidate
         list.sort_unstable();
         list.dedup();
     }
+    before != (exceptions.dropped.len(), exceptions.kept.len())
 }
 
 /// A mesh whose boundary does not lie on the surface everywhere.
@@ -198,6 +231,7 @@ mod tests {
     }
 
     const LEVELS: u8 = 2;
+    const EVERYTHING: Allowed = Allowed { finest: LEVELS, splits: usize::MAX };
 
     fn chosen() -> (Refined, Candidate) {
         let bounds = Aabb { min: DVec3::NEG_ONE, max: DVec3::ONE };
@@ -230,7 +264,7 @@ mod tests {
             .expect("nodes");
         let center = old.mesh.positions[node as usize];
         let places: Vec<DVec3> = old.mesh.positions.iter().map(|p| *p * 0.98).collect();
-        assert!(refine_at(&mut refined, &Ball, &old, &[node], LEVELS) > 0);
+        assert!(refine_at(&mut refined, &Ball, &old, &[node], EVERYTHING) > 0);
         let new = candidate(&mut refined, &Ball, LEVELS + 1, &Exceptions::default()).expect("a ball");
         let is_finer = |at: usize| new.mesh.levels[at] > LEVELS;
         let finer: Vec<usize> = (0..new.mesh.tets.len()).filter(|&at| is_finer(at)).collect();
@@ -242,6 +276,22 @@ mod tests {
             assert!(place.distance(new.mesh.positions[at] * 0.98) < 1e-12);
         }
         assert!(carried.is_at_work.contains(&true));
+    }
+
+    #[test]
+    fn no_more_is_split_than_is_allowed_and_the_first_nodes_come_first() {
+        let (refined, old) = chosen();
+        let nodes: Vec<u32> = old.mesh.boundary().iter().map(|triangle| triangle[0]).step_by(7).collect();
+        let all = leaves_at(&refined, &old, &nodes, LEVELS).len();
+        let first = leaves_at(&refined, &old, &nodes[..1], LEVELS).len();
+        assert!(first > 0 && all > 4 * first);
+        for splits in [0, first, all / 2] {
+            let (mut refined, _) = chosen();
+            let split = refine_at(&mut refined, &Ball, &old, &nodes, Allowed { finest: LEVELS, splits });
+            assert!(split <= splits && (splits < all / 2 || split > 0), "{split} of {splits}");
+        }
+        let (mut refined, _) = chosen();
+        assert_eq!(refine_at(&mut refined, &Ball, &old, &nodes, EVERYTHING), all);
     }
 
     #[test]

@@ -68,27 +68,51 @@ const QUARTERS: [[u8; 4]; 11] = [
 ];
 
 /// Distances at nodes, each computed once.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct NodeValues {
-    values: FxHashMap<NodeKey, f64>,
+    numbers: FxHashMap<NodeKey, u32>,
+    keys: Vec<NodeKey>,
+    values: Vec<f64>,
 }
 
 impl NodeValues {
     /// The distance at a node that was asked for before.
+    #[inline]
     pub fn at(&self, node: NodeKey) -> f64 {
-        self.values.get(&node).copied().unwrap_or(f64::INFINITY)
+        self.numbers.get(&node).map_or(f64::INFINITY, |&number| self.values[number as usize])
+    }
+
+    /// The number of a node that was asked for before, counted in the order of asking.
+    #[inline]
+    pub fn number(&self, node: NodeKey) -> Option<u32> {
+        self.numbers.get(&node).copied()
+    }
+
+    /// The nodes by number.
+    pub fn keys(&self) -> &[NodeKey] {
+        &self.keys
+    }
+
+    /// The distances by number.
+    pub fn values(&self) -> &[f64] {
+        &self.values
     }
 
     /// Computes what is not known yet, in parallel.
-    pub fn ensure(&mut self, lattice: &Lattice, field: &dyn Field, nodes: impl Iterator<Item = NodeKey>) {
-        let mut unknown: Vec<NodeKey> = nodes.filter(|node| !self.values.contains_key(node)).collect();
+    pub fn ensure(&mut self, lattice: &Lattice, field: &dyn Field, nodes: impl ParallelIterator<Item = NodeKey>) {
+        let mut unknown: Vec<NodeKey> = nodes.filter(|node| !self.numbers.contains_key(node)).collect();
         unknown.par_sort_unstable();
         unknown.dedup();
-        let values: Vec<f64> =
-            unknown.par_chunks(64).flat_map_iter(|nodes| values_along(lattice, field, nodes)).collect();
-        self.values.extend(unknown.into_iter().zip(values));
+        let values = unknown.par_chunks(ROW).flat_map_iter(|nodes| values_along(lattice, field, nodes));
+        self.values.par_extend(values);
+        let first = self.keys.len() as u32;
+        self.numbers.extend(unknown.iter().zip(first..).map(|(&node, number)| (node, number)));
+        self.keys.extend(unknown);
     }
 }
+
+/// Nodes whose distances are computed one after the other.
+const ROW: usize = 64;
 
 /// Distances at nodes in a row: each bounds the next, since a distance changes by no more than the way.
 fn values_along(lattice: &Lattice, field: &dyn Field, nodes: &[NodeKey]) -> Vec<f64> {
@@ -115,6 +139,13 @@ pub struct Refined {
     pub values: NodeValues,
 }
 
+/// Leaves from which on a sample is refined first, to see how many there would be in the end.
+const MANY_LEAVES: usize = 200_000;
+/// ... and tetrahedra of level 0, of which most are let go.
+const MANY_ROOTS: f64 = 2e6;
+/// One leaf in so many is in the sample: two to this power.
+const SAMPLE_BITS: u32 = 6;
+
 /// Refines a lattice around the surface of a field.
 ///
 /// Ends with an estimate of the leaves, before they are made, where they would be more than `most`.
@@ -122,16 +153,30 @@ pub fn refine(lattice: Lattice, field: &dyn Field, wish: &Wish<'_>, most: usize)
     if lattice.root_count() > most as f64 {
         return Err(lattice.root_count() as usize);
     }
-    let mut values = NodeValues::default();
-    let mut roots = lattice.roots(|_| true);
-    values.ensure(&lattice, field, roots.iter().flat_map(|tet| tet.nodes));
-    roots.retain(|tet| is_near(tet, &lattice, &values));
-    let mut refined = Refined { lattice, forest: Forest::new(roots), values };
+    let mut is_estimated = lattice.root_count() > MANY_ROOTS;
+    if is_estimated {
+        Refined::of_roots(lattice, field, is_sampled).check_sample(field, wish, 0, most)?;
+    }
+    let mut refined = Refined::of_roots(lattice, field, |_| true);
     for level in 0..wish.levels {
+        let leaves = refined.forest.leaf_count();
+        if !is_estimated && leaves > MANY_LEAVES && leaves << (3 * (wish.levels - level)) > most {
+            refined.sample().check_sample(field, wish, level, most)?;
+            is_estimated = true;
+        }
         refined.refine_level(field, wish, level, most)?;
     }
     Ok(refined)
 }
+
+/// Whether a tetrahedron is in the sample: by its corners, so that samples are spread over space.
+fn is_sampled(tet: &RedTet) -> bool {
+    let mixed = tet.nodes.iter().fold(0_u64, |mixed, node| (mixed.rotate_left(5) ^ node).wrapping_mul(SPREAD));
+    mixed >> (u64::BITS - SAMPLE_BITS) == 0
+}
+
+/// Two to the 64 over the golden ratio: products with it spread over the upper bits.
+const SPREAD: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// Whether a tetrahedron is not far outside.
 fn is_near(tet: &RedTet, lattice: &Lattice, values: &NodeValues) -> bool {
@@ -140,6 +185,30 @@ fn is_near(tet: &RedTet, lattice: &Lattice, values: &NodeValues) -> bool {
 }
 
 impl Refined {
+    /// The tetrahedra of level 0 that are wanted and not far outside.
+    fn of_roots(lattice: Lattice, field: &dyn Field, is_wanted: impl Fn(&RedTet) -> bool) -> Self {
+        let mut values = NodeValues::default();
+        let roots = lattice.roots(is_wanted);
+        values.ensure(&lattice, field, roots.par_iter().with_min_len(256).flat_map_iter(|tet| tet.nodes));
+        let mut forest = Forest::new(roots);
+        forest.retain_new(|tet| is_near(tet, &lattice, &values));
+        Self { lattice, forest, values }
+    }
+
+    /// A few of the leaves.
+    fn sample(&self) -> Self {
+        Self { lattice: self.lattice, forest: self.forest.sample(is_sampled), values: self.values.clone() }
+    }
+
+    /// Refines a sample from a level on; an estimate of the leaves of the whole where they would be more than `most`.
+    fn check_sample(mut self, field: &dyn Field, wish: &Wish<'_>, from: u8, most: usize) -> Result<(), usize> {
+        for level in from..wish.levels {
+            self.refine_level(field, wish, level, most >> SAMPLE_BITS).map_err(|leaves| leaves << SAMPLE_BITS)?;
+        }
+        let leaves = self.forest.leaf_count() << SAMPLE_BITS;
+        if leaves > most { Err(leaves) } else { Ok(()) }
+    }
+
     /// Splits the tetrahedra of a level that are too coarse, closes, and lets go of what is far outside.
     fn refine_level(&mut self, field: &dyn Field, wish: &Wish<'_>, level: u8, most: usize) -> Result<(), usize> {
         let (lattice, values) = (&self.lattice, &mut self.values);
@@ -148,8 +217,11 @@ impl Refined {
         let (mut near, far): (Vec<RedTet>, Vec<RedTet>) =
             self.forest.leaves(level.into()).iter().copied().partition(meets);
         if let Criterion::Error(_) = wish.criterion {
-            let middles = near.iter().flat_map(|tet| EDGES.map(|[i, j]| midpoint(tet.nodes[i], tet.nodes[j])));
-            values.ensure(lattice, field, middles);
+            let middles = |tet: &RedTet| {
+                let nodes = tet.nodes;
+                EDGES.into_iter().map(move |[i, j]| midpoint(nodes[i], nodes[j]))
+            };
+            values.ensure(lattice, field, near.par_iter().with_min_len(256).flat_map_iter(middles));
         }
         let judge = Judge { lattice, field, values, finest: lattice.edge_length(wish.levels) };
         let is_large = |tet: &RedTet| judge.is_large(tet, wish.sizing);
@@ -173,15 +245,8 @@ impl Refined {
     /// Closes the forest, computes distances at new corners, lets go of what is far outside.
     pub fn close(&mut self, field: &dyn Field) {
         self.forest.close();
-        let corners = self.forest.all_leaves().flat_map(|tet| tet.nodes);
-        self.values.ensure(&self.lattice, field, corners);
-        for level in 0..=u8::MAX {
-            if self.forest.is_deeper_than(level) {
-                self.forest.retain(level.into(), |tet| is_near(tet, &self.lattice, &self.values));
-            } else {
-                break;
-            }
-        }
+        self.values.ensure(&self.lattice, field, self.forest.take_fresh().into_par_iter());
+        self.forest.retain_new(|tet| is_near(tet, &self.lattice, &self.values));
     }
 }
 

@@ -9,7 +9,7 @@
 
 use super::boundary::{ByNode, Conditions, boundary_of};
 use super::criteria::Refined;
-use super::lattice::NodeKey;
+use super::lattice::{NodeKey, sixfold_volume};
 use super::red_green::Element;
 use super::{EDGES, TetError, TetMesh};
 use crate::field::Field;
@@ -40,6 +40,8 @@ pub struct Candidate {
     pub keys: Vec<NodeKey>,
     /// For each element the place of its red tetrahedron among the leaves of its level.
     pub leaves: Vec<u32>,
+    /// The volume of the body within the elements, cubic metres, by distances linear in each element of the lattice.
+    pub covered: f64,
     /// What choosing took.
     pub report: EnvelopeReport,
 }
@@ -69,14 +71,14 @@ pub fn candidate(
     exceptions: &Exceptions,
 ) -> Result<Candidate, TetError> {
     let mut report = EnvelopeReport { passes: 1, ..EnvelopeReport::default() };
-    let mut background = Background::of(refined, field);
+    let mut background = Background::of(refined);
     let mut enveloped = background.enveloped(exceptions);
     let (mut chosen, mut faults) = background.choose(&enveloped);
     if !faults.hold() {
         report.refined = refine_faults(refined, &background, &chosen, &faults, finest);
         if report.refined > 0 {
             refined.close(field);
-            background = Background::of(refined, field);
+            background = Background::of(refined);
             enveloped = background.enveloped(exceptions);
             (chosen, faults) = background.choose(&enveloped);
         }
@@ -99,21 +101,33 @@ pub fn candidate(
 }
 
 impl Background {
-    fn of(refined: &mut Refined, field: &dyn Field) -> Self {
+    fn of(refined: &Refined) -> Self {
         let elements = refined.forest.elements();
-        let mut keys: Vec<NodeKey> = elements.iter().flat_map(|element| element.nodes).collect();
-        keys.par_sort_unstable();
-        keys.dedup();
-        refined.values.ensure(&refined.lattice, field, keys.iter().copied());
-        let values = keys.par_iter().map(|&key| refined.values.at(key)).collect();
-        let number = |key: &NodeKey| keys.binary_search(key).map_or(0, |at| at as u32);
-        let tets = elements.par_iter().map(|element| element.nodes.each_ref().map(number)).collect();
-        Self { elements, tets, keys, values }
+        let known = &refined.values;
+        let number = |key: NodeKey| known.number(key).expect("distances are known at all nodes of a closed forest");
+        let mut tets: Vec<[u32; 4]> =
+            elements.par_iter().with_min_len(1024).map(|element| element.nodes.map(number)).collect();
+        let mut is_used = vec![false; known.keys().len()];
+        tets.iter().flatten().for_each(|&node| is_used[node as usize] = true);
+        let mut order: Vec<(NodeKey, u32)> = (known.keys().iter().zip(0..))
+            .filter(|(_, number)| is_used[*number as usize])
+            .map(|(&key, number)| (key, number))
+            .collect();
+        order.par_sort_unstable();
+        let mut rank = vec![0; is_used.len()];
+        order.iter().zip(0..).for_each(|(&(_, number), at)| rank[number as usize] = at);
+        tets.par_iter_mut().with_min_len(4096).for_each(|tet| *tet = tet.map(|node| rank[node as usize]));
+        let values = order.iter().map(|&(_, number)| known.values()[number as usize]).collect();
+        Self { elements, tets, keys: order.into_iter().map(|(key, _)| key).collect(), values }
     }
 
     fn enveloped(&self, exceptions: &Exceptions) -> Vec<bool> {
         let mut enveloped: Vec<bool> = self.values.iter().map(|&value| value < 0.0).collect();
-        for tet in &self.tets {
+        let is_cut = |tet: &&[u32; 4]| {
+            let inside = tet.map(|node| self.values[node as usize] < 0.0);
+            inside.contains(&true) && inside.contains(&false)
+        };
+        for tet in self.tets.iter().filter(is_cut) {
             for [i, j] in EDGES {
                 for [inside, outside] in [[tet[i], tet[j]], [tet[j], tet[i]]] {
                     let (low, high) = (self.values[inside as usize], self.values[outside as usize]);
@@ -179,7 +193,36 @@ impl Background {
         let tets = chosen.iter().map(|&tet| self.tets[tet as usize].map(|node| number[node as usize])).collect();
         let levels = chosen.iter().map(|&tet| self.elements[tet as usize].level).collect();
         let leaves = chosen.iter().map(|&tet| self.elements[tet as usize].leaf).collect();
-        Candidate { mesh: TetMesh { positions, tets, levels }, keys, leaves, report }
+        let covered = self.covered(refined, chosen);
+        Candidate { mesh: TetMesh { positions, tets, levels }, keys, leaves, covered, report }
+    }
+
+    fn covered(&self, refined: &Refined, chosen: &[u32]) -> f64 {
+        let sixfold = |&tet: &u32| {
+            let values = self.tets[tet as usize].map(|node| self.values[node as usize]);
+            inside_share(values) * sixfold_volume(self.elements[tet as usize].nodes) as f64
+        };
+        let volumes: Vec<f64> = chosen.par_iter().with_min_len(4096).map(sixfold).collect();
+        volumes.iter().sum::<f64>() * refined.lattice.unit.powi(3) / 6.0
+    }
+}
+
+/// The share of a tetrahedron where a linear function with these values at the corners is negative.
+fn inside_share(mut values: [f64; 4]) -> f64 {
+    values.sort_unstable_by(f64::total_cmp);
+    let [a, b, c, d] = values;
+    // How far from one corner to another the function is negative.
+    let along = |from: f64, to: f64| from / (from - to);
+    match values.iter().filter(|value| **value < 0.0).count() {
+        0 => 0.0,
+        1 => along(a, b) * along(a, c) * along(a, d),
+        2 => {
+            // The prism between the corners inside and the cut, as three tetrahedra.
+            let [ac, ad, bc, bd] = [along(a, c), along(a, d), along(b, c), along(b, d)];
+            ac * ad + (1.0 - ac) * ad * bc + (1.0 - ad) * bc * bd
+        }
+        3 => 1.0 - along(d, a) * along(d, b) * along(d, c),
+        _ => 1.0,
     }
 }
 
@@ -302,4 +345,35 @@ pub fn rings(node_count: usize, tets: &[[u32; 4]], boundary: &[[u32; 3]]) -> Vec
         all.push(rest);
     }
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_share_inside_is_that_of_points_counted_on_a_grid() {
+        const CUTS: i32 = 40;
+        for values in [
+            [-1.0, 2.0, 0.5, 3.0],
+            [-1.0, -0.3, 0.5, 2.0],
+            [-1.0, -2.0, -0.1, 0.7],
+            [1.0, 1.0, 2.0, 3.0],
+            [-1.0, -1.0, -2.0, -3.0],
+            [0.4, -1.5, 0.2, -0.6],
+        ] {
+            let (mut inside, mut all) = (0, 0);
+            for (i, j, k) in (0..CUTS.pow(3)).map(|at| (at / (CUTS * CUTS), at / CUTS % CUTS, at % CUTS)) {
+                if i + j + k >= CUTS - 1 {
+                    continue;
+                }
+                let weights = [i, j, k].map(|n| (f64::from(n) + 0.5) / f64::from(CUTS));
+                let value: f64 = (0..3).map(|at| weights[at] * values[at]).sum::<f64>()
+                    + (1.0 - weights.iter().sum::<f64>()) * values[3];
+                (inside, all) = (inside + i32::from(value < 0.0), all + 1);
+            }
+            let share = f64::from(inside) / f64::from(all);
+            assert!((inside_share(values) - share).abs() < 0.03, "{values:?}: {} {share}", inside_share(values));
+        }
+    }
 }

@@ -6,6 +6,8 @@ use unsnarl_geometry::DVec3;
 
 /// A boundary node farther from the surface than this share of the mean of its boundary edges lags.
 pub const LAGGING: f64 = 0.01;
+/// A boundary triangle farther from the surface somewhere than this share of its mean edge is far.
+pub const FAR: f64 = 0.5;
 
 /// How well a boundary meets a surface.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -19,6 +21,8 @@ pub struct Fit {
     pub boundary_nodes: usize,
     /// The nodes that lag, ascending.
     pub lagging: Vec<u32>,
+    /// The triangles that are far, in their order.
+    pub far: Vec<[u32; 3]>,
 }
 
 impl Fit {
@@ -40,7 +44,9 @@ impl Fit {
         };
         let within = |triangle: &[u32; 3]| farthest(field, triangle.map(|node| positions[node as usize]));
         let of_triangles: Vec<f64> = boundary.par_iter().with_min_len(256).map(within).collect();
+        let is_far = |(triangle, share): (&[u32; 3], &f64)| (*share >= FAR).then_some(*triangle);
         Self {
+            far: boundary.iter().zip(&of_triangles).filter_map(is_far).collect(),
             largest_distance: distances.iter().copied().fold(0.0, f64::max),
             farthest_in_edges: of_triangles.into_iter().fold(0.0, f64::max),
             boundary_nodes: nodes.len(),
@@ -91,6 +97,27 @@ mod tests {
     }
 
     #[test]
+    fn a_triangle_over_a_hole_wider_than_half_its_edges_is_far() {
+        /// Below the plane z = 0, with a round hole as deep as it is wide.
+        struct Hole;
+        impl Field for Hole {
+            fn value(&self, point: DVec3) -> f64 {
+                let from_axis = point.truncate().length();
+                if from_axis < 1.0 { (point.z + 2.0).min(1.0 - from_axis) } else { point.z }
+            }
+            fn gradient(&self, _: DVec3) -> DVec3 {
+                DVec3::Z
+            }
+        }
+        let at = |turn: f64| DVec3::new(turn.cos(), turn.sin(), 0.0);
+        let third = std::f64::consts::TAU / 3.0;
+        let corners = |size: f64| [0.0, 1.0, 2.0].map(|step| size * at(step * third));
+        // Edges of 1.73 and 4.3 beside a hole of radius 1.
+        assert_eq!(Fit::of(&Hole, &corners(1.0), &[[0, 1, 2]]).far, [[0, 1, 2]]);
+        assert!(Fit::of(&Hole, &corners(2.5), &[[0, 1, 2]]).far.is_empty());
+    }
+
+    #[test]
     fn the_middle_of_a_triangle_counts_where_its_corners_lie_on_the_surface() {
         struct Ball;
         impl Field for Ball {
@@ -102,7 +129,7 @@ mod tests {
             }
         }
         let fit = Fit::of(&Ball, &[DVec3::X, DVec3::Y, DVec3::Z], &[[0, 1, 2]]);
-        assert!(fit.lagging.is_empty());
+        assert!(fit.lagging.is_empty() && fit.far.is_empty());
         assert!((fit.farthest_in_edges - (1.0 - 3.0_f64.sqrt().recip()) / 2.0_f64.sqrt()).abs() < 1e-12);
     }
 }

@@ -1,9 +1,9 @@
 //! From a body to a mesh: the stages in order, and the search for an edge that gives a wanted number of elements.
 
 use super::TetMesh;
-use super::again::{Lagging, carry_over, except, refine_at};
+use super::again::{Allowed, Lagging, carry_over, except, refine_at};
 use super::boundary::{Conditions, inverted_tets, surface_numbers};
-use super::compress::{self, CompressReport, Crossings, Method, Part, Sweep, Workpiece};
+use super::compress::{self, CompressReport, Crossings, Method, Part, Sweep, Workpiece, widen};
 use super::criteria::{Criterion, Refined, Sizing, Wish, refine};
 use super::envelope::{Candidate, EnvelopeReport, Exceptions, candidate};
 use super::fit::Fit;
@@ -22,6 +22,9 @@ pub struct Body<'a> {
     pub bounds: Aabb,
     /// The area of the surface, about: a search for the edge starts from it.
     pub area: f64,
+    /// The volume within, about: a search for the edge ends with elements that fill most of it. Zero where it is not
+    /// known.
+    pub volume: f64,
 }
 
 /// How fine.
@@ -87,12 +90,16 @@ pub enum TetError {
         faults: usize,
     },
     /// Too many elements.
-    #[error("about {estimate} elements would be needed, at most {most} are allowed: use a larger --edge")]
+    #[error(
+        "{estimate} elements or more would be needed, {most} are allowed: use an --edge of about {edge:.2e} m or larger"
+    )]
     TooMany {
-        /// The estimate.
+        /// The estimate, from below.
         estimate: usize,
         /// The limit.
         most: usize,
+        /// The edge that gives so many, about.
+        edge: f64,
     },
     /// The observer ended the work before there was a mesh.
     #[error("stopped before there was a mesh")]
@@ -109,6 +116,8 @@ pub struct TetReport {
     pub edge: f64,
     /// Lattices that were tried.
     pub tries: usize,
+    /// The least edge with which too little of the body is filled, where a search for a number of elements met one.
+    pub coarsest_edge: Option<f64>,
     /// How the elements were chosen at first.
     pub envelope: EnvelopeReport,
     /// How they were compressed.
@@ -121,6 +130,8 @@ pub struct TetReport {
     pub surfaces: usize,
     /// Boundary nodes farther from the surface than a hundredth of their mean edge.
     pub lagging: usize,
+    /// Boundary triangles farther from the surface somewhere than half their mean edge.
+    pub far: usize,
     /// Times that places with lagging or crossing nodes were refined and compressed again.
     pub rounds_again: usize,
     /// Red tetrahedra split for that.
@@ -134,8 +145,15 @@ const ROUNDS_AGAIN: usize = 5;
 /// ... and in how many of these elements are chosen by the rule alone.
 const ROUNDS_BY_RULE: usize = 1;
 
+/// ... and how often where all nodes have arrived and only triangles between them are far from the surface.
+const ROUNDS_FOR_FAR: usize = 2;
+
 /// Elements may become so many times as many by that.
 const MOST_GROWTH: f64 = 1.5;
+/// Rings around nodes that lag in the end whose elements may become worse.
+const YIELDING_RINGS: usize = 3;
+/// Elements that a red split adds, with the families that close it.
+const ELEMENTS_PER_SPLIT: usize = 12;
 
 /// Fills a body.
 pub fn make(
@@ -155,15 +173,21 @@ pub fn make(
     let mut best = last.clone();
     let mut exceptions = Exceptions::default();
     for round in 0..ROUNDS_AGAIN {
-        if last.faults() == (0, 0) || hear.stopped {
+        let (crossings, lagging, far) = last.faults();
+        let is_well = crossings + lagging == 0 && (far == 0 || round >= ROUNDS_FOR_FAR);
+        if is_well || hear.stopped {
             break;
         }
-        let nodes = last.trouble();
-        if round >= ROUNDS_BY_RULE {
-            except(&mut exceptions, body.field, &last.chosen, &last.found());
-        }
+        let nodes = last.trouble(body.field);
         let finest = settings.levels + REPAIR_LEVELS - 1;
-        report.refined_again += refine_at(&mut refined, body.field, &last.chosen, &nodes, finest);
+        let room = most.saturating_sub(last.chosen.mesh.tets.len()) / ELEMENTS_PER_SPLIT;
+        let split = refine_at(&mut refined, body.field, &last.chosen, &nodes, Allowed { finest, splits: room });
+        report.refined_again += split;
+        let is_new =
+            (round >= ROUNDS_BY_RULE || split == 0) && except(&mut exceptions, body.field, &last.chosen, &last.found());
+        if split == 0 && !is_new {
+            break;
+        }
         let Ok(chosen) = candidate(&mut refined, body.field, finest, &exceptions) else { break };
         if chosen.mesh.tets.len() > most {
             break;
@@ -175,6 +199,12 @@ pub fn make(
         last = last.again(body, chosen, &mut report, &mut hear);
         if last.faults() < best.faults() {
             best = last.clone();
+        }
+    }
+    if !best.lagging.is_empty() && !hear.stopped {
+        let yielded = best.yielded(body, &mut report, &mut hear);
+        if yielded.faults() < best.faults() {
+            best = yielded;
         }
     }
     best.finish(report)
@@ -201,6 +231,7 @@ struct Pressed {
     boundary: Vec<[u32; 3]>,
     places: Vec<DVec3>,
     lagging: Vec<u32>,
+    far: Vec<[u32; 3]>,
     crossings: Crossings,
 }
 
@@ -239,27 +270,47 @@ impl Pressed {
         Self::ended(body, chosen, boundary, places)
     }
 
-    fn ended(body: Body<'_>, chosen: Candidate, boundary: Vec<[u32; 3]>, mut places: Vec<DVec3>) -> Self {
-        let crossings = compress::retreat(body.field, &mut places, &chosen.mesh.tets, &boundary);
-        let lagging = Fit::of(body.field, &places, &boundary).lagging;
-        Self { chosen, boundary, places, lagging, crossings }
+    /// Lets elements around nodes that lag become worse than elsewhere, so that the nodes arrive.
+    fn yielded(&self, body: Body<'_>, report: &mut TetReport, hearing: &mut Hearing<'_>) -> Self {
+        let (boundary, mut places) = (self.boundary.clone(), self.places.clone());
+        let mut is_at_work = vec![false; places.len()];
+        self.lagging.iter().for_each(|&node| is_at_work[node as usize] = true);
+        for _ in 0..YIELDING_RINGS {
+            widen(&mut is_at_work, &self.chosen.mesh.tets);
+        }
+        let part = Part::of(&places, &self.chosen.mesh.tets, &boundary, &is_at_work);
+        let mut piece = part.piece(body.field);
+        let mut hear = |sweep: &Sweep| hearing.hear(Stage::Swept(sweep));
+        compress::yield_to_fit(&mut piece, &mut hear, &mut report.compress);
+        part.put_back(&piece.positions, &mut places);
+        Self::ended(body, self.chosen.clone(), boundary, places)
     }
 
-    /// Nodes that lag or were drawn apart from what they crossed, ascending.
-    fn trouble(&self) -> Vec<u32> {
-        let mut nodes = [self.lagging.as_slice(), self.crossings.nodes.as_slice()].concat();
+    fn ended(body: Body<'_>, chosen: Candidate, boundary: Vec<[u32; 3]>, mut places: Vec<DVec3>) -> Self {
+        let crossings = compress::retreat(body.field, &mut places, &chosen.mesh.tets, &boundary);
+        let Fit { lagging, far, .. } = Fit::of(body.field, &places, &boundary);
+        Self { chosen, boundary, places, lagging, far, crossings }
+    }
+
+    /// Nodes that lag, were drawn apart from what they crossed or have a triangle far from the surface, the farthest
+    /// first.
+    fn trouble(&self, field: &dyn Field) -> Vec<u32> {
+        let mut nodes = [self.lagging.as_slice(), self.crossings.nodes.as_slice(), self.far.as_flattened()].concat();
         nodes.sort_unstable();
         nodes.dedup();
-        nodes
+        let distance = |node: u32| (field.value(self.places[node as usize]).abs(), node);
+        let mut ranked: Vec<(f64, u32)> = nodes.into_iter().map(distance).collect();
+        ranked.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        ranked.into_iter().map(|(_, node)| node).collect()
     }
 
     fn found(&self) -> Lagging<'_> {
         Lagging { places: &self.places, boundary: &self.boundary, nodes: &self.lagging }
     }
 
-    /// What is better the smaller it is.
-    fn faults(&self) -> (usize, usize) {
-        (self.crossings.pairs, self.lagging.len())
+    /// What is better the smaller it is: crossing pairs, nodes that lag, triangles far from the surface.
+    fn faults(&self) -> (usize, usize, usize) {
+        (self.crossings.pairs, self.lagging.len(), self.far.len())
     }
 
     fn finish(self, mut report: TetReport) -> Result<(TetMesh, TetReport), TetError> {
@@ -268,7 +319,7 @@ impl Pressed {
         let conditions = Conditions::of(mesh.positions.len(), &mesh.tets, &boundary);
         report.trapped_triangles = conditions.trapped_triangles;
         (report.euler, report.surfaces) = surface_numbers(mesh.positions.len(), &boundary);
-        (report.lagging, report.crossings) = (self.lagging.len(), self.crossings.pairs);
+        (report.lagging, report.far, report.crossings) = (self.lagging.len(), self.far.len(), self.crossings.pairs);
         let inverted = inverted_tets(&mesh);
         if inverted.is_empty() { Ok((mesh, report)) } else { Err(TetError::Inverted(inverted.len())) }
     }
@@ -283,7 +334,7 @@ fn candidate_at(
 ) -> Result<(Refined, Candidate), TetError> {
     let lattice = Lattice::covering(&body.bounds, edge, settings.levels)?;
     let most = settings.most_elements;
-    let too_many = |estimate| TetError::TooMany { estimate, most };
+    let too_many = |leaves| TetError::too_many(body, leaves / LEAVES_PER_ELEMENT, most);
     let wish = Wish { criterion: settings.criterion, sizing: settings.sizing, levels: settings.levels };
     let mut refined = refine(lattice, body.field, &wish, LEAVES_PER_ELEMENT * most).map_err(too_many)?;
     let found = candidate(&mut refined, body.field, settings.levels, &Exceptions::default())?;
@@ -303,11 +354,34 @@ const MOST_TRIES: usize = 10;
 /// Elements on a square of the finest edge of the surface, and how fast their number grows as the edge shrinks: what
 /// the usual criterion gives on bones, animals, hands and knots.
 const ELEMENTS_PER_SQUARE: f64 = 20.0;
-const USUAL_SLOPE: f64 = -2.17;
+const USUAL_SLOPE: f64 = -2.2;
 /// The first lattice has the wanted number of elements over this.
-const FIRST_SHARE: f64 = 6.0;
+const FIRST_SHARE: f64 = 4.0;
+
+/// A lattice whose elements fill less than this share of the body's volume is too coarse for it.
+const LEAST_COVER: f64 = 0.6;
+/// ... unless the body needs so many times the elements that were asked for.
+const MOST_EXCESS: f64 = 10.0;
+/// The first edge is at most so many times the mean thickness: twice the volume over the area.
+const FIRST_THICKNESS: f64 = 4.0;
+/// What an edge that is too coarse is multiplied with as long as nothing else is known.
+const FINER: f64 = 0.6;
+/// An edge that fills the body and one that does not end the search when they are this near.
+const NEAR_COARSEST: f64 = 1.08;
 
 type Found = (f64, (Refined, Candidate));
+
+impl TetError {
+    fn too_many(body: Body<'_>, estimate: usize, most: usize) -> Self {
+        Self::TooMany { estimate, most, edge: usual_edge(body, most as f64) }
+    }
+}
+
+/// The edge that usually gives a number of elements.
+fn usual_edge(body: Body<'_>, count: f64) -> f64 {
+    let area = if body.area.is_finite() && body.area > 0.0 { body.area } else { body.bounds.extent().length_squared() };
+    (area * ELEMENTS_PER_SQUARE / count).sqrt()
+}
 
 /// Looks for the edge that gives a number of elements: a small lattice first, which is cheap, then by a power law.
 fn search_edge(
@@ -317,41 +391,102 @@ fn search_edge(
     report: &mut TetReport,
     observer: &mut dyn FnMut(Stage<'_>) -> ControlFlow<()>,
 ) -> Result<Found, TetError> {
-    let extent = body.bounds.extent();
     if count > settings.most_elements {
-        return Err(TetError::TooMany { estimate: count, most: settings.most_elements });
+        return Err(TetError::too_many(body, count, settings.most_elements));
     }
-    let wanted = count as f64;
-    let first_goal = (wanted / FIRST_SHARE).max(wanted.min(2000.0));
-    let area = if body.area.is_finite() && body.area > 0.0 { body.area } else { extent.length_squared() };
-    let mut edge = (area * ELEMENTS_PER_SQUARE / first_goal).sqrt().min(0.5 * extent.max_element());
-    let mut samples: Vec<(f64, f64)> = Vec::new();
-    let mut best: Option<(f64, Found)> = None;
+    let mut search = Search::new(count as f64);
+    let mut edge = search.first_edge(body);
     for _ in 0..MOST_TRIES {
-        let made = match candidate_at(body, settings, edge, report, observer) {
-            Err(TetError::NothingInside | TetError::Unresolved { .. }) => {
-                edge *= 0.6;
-                continue;
-            }
-            made => made?,
-        };
-        let found = made.1.mesh.tets.len() as f64;
-        let miss = (found / wanted).ln().abs();
-        samples.push((edge.ln(), found.ln()));
-        if best.as_ref().is_none_or(|(least, _)| miss < *least) {
-            best = Some((miss, (edge, made)));
+        match candidate_at(body, settings, edge, report, observer) {
+            Err(TetError::NothingInside | TetError::Unresolved { .. }) => search.fails_at(edge),
+            Err(TetError::TooMany { .. }) if search.has_any() => break,
+            made => search.add(edge, made?, body.volume),
         }
-        if miss < COUNT_TOLERANCE {
-            break;
+        match search.next_edge() {
+            Some(next) => edge = next,
+            None => break,
         }
-        edge = next_edge(&samples, wanted);
     }
-    best.map(|(_, found)| found).ok_or(TetError::NothingInside)
+    report.coarsest_edge = Some(search.too_coarse).filter(|edge| edge.is_finite());
+    search.best().ok_or(TetError::NothingInside)
+}
+
+/// What is known about edges and numbers of elements.
+struct Search {
+    wanted: f64,
+    /// Logarithms of edges that fill the body and of the numbers of elements.
+    samples: Vec<(f64, f64)>,
+    /// The least edge that does not fill the body.
+    too_coarse: f64,
+    /// What fills the body with the number of elements nearest to the wanted one, and by how much it misses that.
+    full: Option<(f64, Found)>,
+    /// The same of what fills a part of it.
+    partial: Option<(f64, Found)>,
+}
+
+impl Search {
+    fn new(wanted: f64) -> Self {
+        Self { wanted, samples: Vec::new(), too_coarse: f64::INFINITY, full: None, partial: None }
+    }
+
+    fn first_edge(&self, body: Body<'_>) -> f64 {
+        let goal = (self.wanted / FIRST_SHARE).max(self.wanted.min(2000.0));
+        let edge = usual_edge(body, goal).min(0.5 * body.bounds.extent().max_element());
+        let thickness = 2.0 * body.volume / body.area;
+        if thickness.is_finite() && thickness > 0.0 { edge.min(FIRST_THICKNESS * thickness) } else { edge }
+    }
+
+    fn fails_at(&mut self, edge: f64) {
+        self.too_coarse = self.too_coarse.min(edge);
+    }
+
+    fn add(&mut self, edge: f64, made: (Refined, Candidate), volume: f64) {
+        let found = made.1.mesh.tets.len() as f64;
+        let miss = (found / self.wanted).ln().abs();
+        let is_full = made.1.covered >= LEAST_COVER * volume;
+        if is_full {
+            self.samples.push((edge.ln(), found.ln()));
+        } else {
+            self.fails_at(edge);
+        }
+        let best = if is_full { &mut self.full } else { &mut self.partial };
+        if best.as_ref().is_none_or(|(least, _)| miss < *least) {
+            *best = Some((miss, (edge, made)));
+        }
+    }
+
+    /// The next edge to try; none where the last one is near enough or no larger one fills the body.
+    fn next_edge(&self) -> Option<f64> {
+        if self.full.as_ref().is_some_and(|(miss, _)| *miss < COUNT_TOLERANCE) {
+            return None;
+        }
+        let coarsest = self.samples.iter().map(|sample| sample.0).reduce(f64::max).map(f64::exp);
+        let Some(coarsest) = coarsest else { return Some(FINER * self.too_coarse) };
+        let edge = edge_by_power_law(&self.samples, self.wanted);
+        if edge <= coarsest || edge < self.too_coarse {
+            return Some(edge);
+        }
+        (self.too_coarse > NEAR_COARSEST * coarsest).then(|| (coarsest * self.too_coarse).sqrt())
+    }
+
+    fn has_any(&self) -> bool {
+        self.full.is_some() || self.partial.is_some()
+    }
+
+    fn best(self) -> Option<Found> {
+        let most = MOST_EXCESS.ln();
+        let is_within_reason =
+            |(miss, (_, made)): &(f64, Found)| *miss < most || (made.1.mesh.tets.len() as f64) < self.wanted;
+        match (self.full, self.partial) {
+            (Some(full), Some(partial)) => Some(if is_within_reason(&full) { full.1 } else { partial.1 }),
+            (full, partial) => full.or(partial).map(|(_, found)| found),
+        }
+    }
 }
 
 /// The edge for a number of elements by the power law through the two samples nearest to it. A step is no larger than
 /// to eight times the elements, so that an odd first sample costs little.
-fn next_edge(samples: &[(f64, f64)], wanted: f64) -> f64 {
+fn edge_by_power_law(samples: &[(f64, f64)], wanted: f64) -> f64 {
     let mut near = samples.to_vec();
     near.sort_by(|a, b| (a.1 - wanted.ln()).abs().total_cmp(&(b.1 - wanted.ln()).abs()));
     let (edge, found) = near[0];

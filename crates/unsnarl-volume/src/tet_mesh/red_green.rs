@@ -42,6 +42,12 @@ pub struct Forest {
     split: FxHashSet<NodeKey>,
     /// How many levels have split edges: leaves beyond are whole.
     split_levels: usize,
+    /// Midpoints of edges split since [`Forest::take_fresh`].
+    fresh: Vec<NodeKey>,
+    /// The coarsest level with an edge split since the forest was closed.
+    coarsest_split: Option<usize>,
+    /// How many leaves of each level, the first ones, went through [`Forest::retain_new`].
+    settled: Vec<usize>,
 }
 
 /// An element of the refined lattice.
@@ -58,7 +64,14 @@ pub struct Element {
 impl Forest {
     /// A forest of roots without refinement.
     pub fn new(roots: Vec<RedTet>) -> Self {
-        Self { leaves: vec![roots], split: FxHashSet::default(), split_levels: 0 }
+        Self { leaves: vec![roots], settled: vec![0], ..Self::default() }
+    }
+
+    /// Some of the leaves as a forest of their own, without split edges.
+    pub fn sample(&self, is_wanted: impl Fn(&RedTet) -> bool) -> Self {
+        let of_level = |leaves: &Vec<RedTet>| leaves.iter().copied().filter(&is_wanted).collect();
+        let leaves: Vec<Vec<RedTet>> = self.leaves.iter().map(of_level).collect();
+        Self { settled: leaves.iter().map(Vec::len).collect(), leaves, ..Self::default() }
     }
 
     /// The red tetrahedra of a level that are not split red.
@@ -76,44 +89,61 @@ impl Forest {
         self.leaves.iter().map(Vec::len).sum()
     }
 
-    /// Whether there are leaves at a level or deeper.
-    pub fn is_deeper_than(&self, level: u8) -> bool {
-        usize::from(level) < self.leaves.len()
-    }
-
     /// Asks for an edge of a tetrahedron to be split.
     pub fn split_edge(&mut self, tet: &RedTet, [a, b]: [NodeKey; 2]) {
-        self.split.insert(midpoint(a, b));
-        self.split_levels = self.split_levels.max(usize::from(tet.level) + 1);
+        self.mark(tet.level, midpoint(a, b));
     }
 
     /// Asks for a tetrahedron to be split red.
     pub fn split_red(&mut self, tet: &RedTet) {
-        self.split.extend(EDGES.map(|[i, j]| midpoint(tet.nodes[i], tet.nodes[j])));
-        self.split_levels = self.split_levels.max(usize::from(tet.level) + 1);
+        EDGES.iter().for_each(|&[i, j]| self.mark(tet.level, midpoint(tet.nodes[i], tet.nodes[j])));
     }
 
-    /// Lets go of leaves of a level.
-    pub fn retain(&mut self, level: usize, keep: impl Fn(&RedTet) -> bool) {
-        if let Some(leaves) = self.leaves.get_mut(level) {
-            leaves.retain(keep);
+    fn mark(&mut self, level: u8, middle: NodeKey) {
+        if self.split.insert(middle) {
+            self.fresh.push(middle);
+            let level = usize::from(level);
+            self.split_levels = self.split_levels.max(level + 1);
+            self.coarsest_split = Some(self.coarsest_split.map_or(level, |coarsest| coarsest.min(level)));
+        }
+    }
+
+    /// The midpoints of edges that were split since this was asked: the corners of new leaves are among them.
+    pub fn take_fresh(&mut self) -> Vec<NodeKey> {
+        std::mem::take(&mut self.fresh)
+    }
+
+    /// Lets go of leaves that are new since this was asked.
+    pub fn retain_new(&mut self, keep: impl Fn(&RedTet) -> bool + Sync) {
+        for (leaves, settled) in self.leaves.iter_mut().zip(&mut self.settled) {
+            let fresh = &leaves[*settled..];
+            let kept: Vec<RedTet> = fresh.par_iter().with_min_len(1024).filter(|tet| keep(tet)).copied().collect();
+            leaves.truncate(*settled);
+            leaves.extend(kept);
+            *settled = leaves.len();
         }
     }
 
     /// Splits until only allowed families are left.
     pub fn close(&mut self) {
-        let mut from = 0;
+        // A split edge matters to leaves of its level and, as half an edge, to those of the level above.
+        let Some(coarsest) = self.coarsest_split.take() else { return };
+        let mut from = coarsest.saturating_sub(1);
         loop {
-            while self.complete_masks(from) {}
+            while let Some(coarsest) = self.complete_masks(from) {
+                from = from.min(coarsest.saturating_sub(1));
+            }
+            self.coarsest_split = None;
             let Some(coarsest) = self.split_complete(from) else { return };
             from = coarsest.saturating_sub(1);
         }
     }
 
-    /// Adds the midpoints that leaves lack for an allowed set; whether any was added.
-    fn complete_masks(&mut self, from: usize) -> bool {
+    /// Adds the midpoints that leaves lack for an allowed set; the coarsest level where any was added.
+    fn complete_masks(&mut self, from: usize) -> Option<usize> {
         let split = &self.split;
         let missing = |tet: &RedTet| {
+            let level = tet.level;
             let middles = EDGES.map(|[i, j]| midpoint(tet.nodes[i], tet.nodes[j]));
             let mask = self.mask(&middles);
             let wanted = match closed_mask(mask) {
@@ -121,14 +151,14 @@ impl Forest {
                 green if green != ALL_EDGES && self.is_split_below(tet, &middles, mask) => ALL_EDGES,
                 closed => closed,
             };
-            (0..6).filter(move |&edge| (wanted & !mask) >> edge & 1 == 1).map(move |edge| middles[edge])
+            (0..6).filter(move |&edge| (wanted & !mask) >> edge & 1 == 1).map(move |edge| (level, middles[edge]))
         };
-        let found: Vec<NodeKey> = (self.leaves[from..self.split_levels].par_iter())
+        let found: Vec<(u8, NodeKey)> = (self.leaves[from..self.split_levels].par_iter())
             .flat_map(|leaves| leaves.par_iter().with_min_len(1024).flat_map_iter(missing))
-            .filter(|middle| !split.contains(middle))
+            .filter(|(_, middle)| !split.contains(middle))
             .collect();
-        self.split.extend(&found);
-        !found.is_empty()
+        found.iter().for_each(|&(level, middle)| self.mark(level, middle));
+        found.iter().map(|(level, _)| usize::from(*level)).min()
     }
 
     fn mask(&self, middles: &[NodeKey; 6]) -> u8 {
@@ -173,7 +203,10 @@ impl Forest {
             coarsest = coarsest.or(Some(level));
             if self.leaves.len() == level + 1 {
                 self.leaves.push(Vec::new());
+                self.settled.push(0);
             }
+            let settled = &mut self.settled[level];
+            *settled -= flags[..*settled].iter().filter(|flag| **flag).count();
             let (parents, rest): (Vec<_>, Vec<_>) = leaves.into_iter().zip(&flags).partition(|(_, flag)| **flag);
             self.leaves[level] = rest.into_iter().map(|(tet, _)| tet).collect();
             let children: Vec<RedTet> =

@@ -11,9 +11,12 @@
 //! Departs: full moves are Newton steps, since surfaces meet the level set at any angle; after the last sweep border
 //! nodes settle on their own; edges between bad flat pairs of triangles are swapped ([`super::flips`]).
 
+mod relief;
+
 use super::envelope::Patch;
 use super::flips;
-use super::quality::{BEST, angles_degrees, quality, slimness};
+use super::quality::{BEST, quality, slimness};
+use super::report::LAGGING;
 use super::surface::{Foot, Surface};
 use super::{Sided, TrimSettings};
 use unsnarl_geometry::{DVec3, EdgeId, Topology, TriangleId, VertexId};
@@ -35,9 +38,6 @@ const ROUNDS: usize = 40;
 const FIRST_STEP: f64 = 0.05;
 /// Rounds in which border nodes settle after the last sweep.
 const SETTLING: usize = 20;
-/// Angles above this are worked on once more at the end, so many rounds.
-const WIDE_DEGREES: f64 = 127.0;
-const RELIEF_ROUNDS: usize = 12;
 /// Below this slope per metre a level set is flat, and the mesh alone gives the direction.
 const FLAT: f64 = 1e-3;
 
@@ -194,6 +194,15 @@ impl<'a> Work<'a> {
         self.order.retain(|&node| kinds[node as usize] != Kind::Held);
     }
 
+    /// The vertices of the input that are border nodes and stay outside, ascending.
+    pub fn lagging_outside(&self) -> Vec<VertexId> {
+        let lags = |&node: &usize| {
+            let is_border = matches!(self.kinds[node], Kind::Border | Kind::Corner);
+            is_border && self.psi.value(self.feet[node].position) > LAGGING * self.mean_edge(node)
+        };
+        (0..self.feet.len()).filter(lags).filter_map(|node| self.origin[node]).map(VertexId).collect()
+    }
+
     /// Runs all sweeps; the share of movable nodes that each searched for.
     pub fn run(&mut self, settings: &TrimSettings, observe: &mut dyn FnMut(usize)) -> Vec<f64> {
         let sweeps = settings.third_sweeps + settings.full_sweeps;
@@ -222,49 +231,6 @@ impl<'a> Work<'a> {
         }
         self.relieve();
         shares
-    }
-
-    /// Works on what is left of wide angles in triangles that have changed. Their nodes may slide even where the
-    /// surface bends.
-    fn relieve(&mut self) {
-        for _ in 0..RELIEF_ROUNDS {
-            let nodes = self.nodes_of_wide_triangles();
-            if nodes.is_empty() {
-                return;
-            }
-            for &node in &nodes {
-                let is_held = self.kinds[node as usize] == Kind::Held;
-                if is_held && self.border_degrees(VertexId(node)) == [0, 0] {
-                    self.kinds[node as usize] = Kind::Inner;
-                    self.order.push(node);
-                }
-            }
-            self.flip();
-            for &node in &nodes {
-                let node = node as usize;
-                if matches!(self.kinds[node], Kind::Inner | Kind::Border) {
-                    self.search(node, self.worst_at(node, self.feet[node]));
-                }
-            }
-            self.pull_border(Pace::Full, 0.0);
-        }
-    }
-
-    /// The nodes of triangles with a wide angle and a node that has moved, ascending.
-    fn nodes_of_wide_triangles(&self) -> Vec<u32> {
-        let has_moved = |node: &VertexId| {
-            let foot = self.feet[node.index()].position;
-            self.origin[node.index()].is_none_or(|vertex| self.surface.positions[vertex as usize] != foot)
-        };
-        let is_wide = |corners: &&[VertexId; 3]| {
-            let angles = angles_degrees(corners.map(|corner| self.feet[corner.index()].position));
-            angles.into_iter().fold(0.0, f64::max) > WIDE_DEGREES && corners.iter().any(has_moved)
-        };
-        let mut nodes: Vec<u32> =
-            self.topology.triangles().iter().filter(is_wide).flatten().map(|corner| corner.0).collect();
-        nodes.sort_unstable();
-        nodes.dedup();
-        nodes
     }
 
     /// Lets inner nodes slide that were held for a crease, where a border node cannot reach the zero for them.

@@ -27,17 +27,45 @@ pub(super) struct Selection {
     pub mended: usize,
     /// Passes that found something to mend.
     pub passes: usize,
+    /// For each vertex whether it is enveloped.
+    pub is_enveloped: Vec<bool>,
 }
 
-pub(super) fn select(topology: &Topology, positions: &[DVec3], psi: &Sided<'_>, share: f64) -> Selection {
+impl Selection {
+    /// The enveloped neighbours of a vertex that lie less than half an edge inside, or the one that lies least inside.
+    pub fn shallow_around(&self, surface: &Surface<'_>, psi: &Sided<'_>, vertex: VertexId) -> Vec<VertexId> {
+        let place = |vertex: VertexId| surface.positions[vertex.index()];
+        let mut ring: Vec<(f64, VertexId)> = (surface.topology.ring(vertex))
+            .filter(|other| self.is_enveloped[other.index()])
+            .map(|other| (-psi.value(place(other)) / place(other).distance(place(vertex)), other))
+            .collect();
+        ring.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        let shallow = ring.iter().take_while(|(depth, _)| *depth < SHALLOW).count().max(1);
+        ring.into_iter().take(shallow).map(|(_, other)| other).collect()
+    }
+}
+
+/// Depths below this share of an edge are shallow.
+const SHALLOW: f64 = 0.5;
+
+/// Which triangles stay. `dropped` vertices are not enveloped unless the border needs them.
+pub(super) fn select(
+    topology: &Topology,
+    positions: &[DVec3],
+    psi: &Sided<'_>,
+    share: f64,
+    dropped: &[bool],
+) -> Selection {
     let values: Vec<f64> = positions.par_iter().with_min_len(1024).map(|&position| psi.value(position)).collect();
     let mut enveloped = envelop(topology, positions, psi, &values, share);
+    enveloped.iter_mut().zip(dropped).for_each(|(enveloped, dropped)| *enveloped &= !dropped);
     let mut selection = Selection {
         kept: vec![false; topology.triangle_count()],
         inside: values.iter().filter(|&&value| value < 0.0).count(),
         enveloped: enveloped.iter().filter(|&&is| is).count(),
         mended: 0,
         passes: 0,
+        is_enveloped: Vec::new(),
     };
     for vertex in (0..enveloped.len()).filter(|&vertex| enveloped[vertex]) {
         keep_star(topology, VertexId::new(vertex), &mut selection.kept);
@@ -63,6 +91,7 @@ pub(super) fn select(topology: &Topology, positions: &[DVec3], psi: &Sided<'_>, 
             keep_star(topology, vertex, &mut selection.kept);
         }
     }
+    selection.is_enveloped = enveloped;
     selection
 }
 

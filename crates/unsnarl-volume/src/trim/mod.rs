@@ -137,14 +137,36 @@ pub fn trim(
     let topology = Topology::new(mesh.positions.len(), &mesh.triangles)?;
     let sign = if settings.keep == Keep::Inside { 1.0 } else { -1.0 };
     let psi = Sided { field: by, sign };
-    let selection = envelope::select(&topology, &mesh.positions, &psi, settings.inside_share);
-    if !selection.kept.contains(&true) {
-        let inside = selection.inside;
-        return Err(TrimError::Nothing { inside, vertices: mesh.positions.len() });
-    }
     let surface = surface::Surface::new(&topology, &mesh.positions);
-    let patch = envelope::Patch::new(&surface, &selection);
-    let mut work = compress::Work::new(&surface, &psi, &patch, settings);
-    let shares = work.run(settings, &mut observe);
-    Ok(report::finish(report::Parts { mesh, surface: &surface, psi: &psi, selection: &selection, work, shares }))
+    let mut dropped = vec![false; mesh.positions.len()];
+    let mut best: Option<Trimmed> = None;
+    for _ in 0..CHOICES {
+        let selection = envelope::select(&topology, &mesh.positions, &psi, settings.inside_share, &dropped);
+        if !selection.kept.contains(&true) {
+            let nothing = TrimError::Nothing { inside: selection.inside, vertices: mesh.positions.len() };
+            return best.ok_or(nothing);
+        }
+        let patch = envelope::Patch::new(&surface, &selection);
+        let mut work = compress::Work::new(&surface, &psi, &patch, settings);
+        let shares = work.run(settings, &mut observe);
+        let mut is_new = false;
+        for vertex in work.lagging_outside() {
+            for shallow in selection.shallow_around(&surface, &psi, vertex) {
+                is_new |= !std::mem::replace(&mut dropped[shallow.index()], true);
+            }
+        }
+        let parts = report::Parts { mesh, surface: &surface, psi: &psi, selection: &selection, work, shares };
+        let trimmed = report::finish(parts);
+        if best.as_ref().is_none_or(|best| trimmed.report.faults() < best.report.faults()) {
+            best = Some(trimmed);
+        }
+        if !is_new {
+            break;
+        }
+    }
+    best.ok_or(TrimError::Nothing { inside: 0, vertices: mesh.positions.len() })
 }
+
+/// How often triangles are chosen: where border nodes stay outside, their shallow enveloped neighbours are given up, so
+/// that the border comes in.
+const CHOICES: usize = 4;

@@ -11,7 +11,7 @@ use unsnarl_geometry::distance::point_triangle;
 use unsnarl_geometry::{Aabb, DVec3, EdgeId, TriMesh, TriangleId, VertexId};
 
 /// A border node farther from the zero than this share of its mean edge lags.
-const LAGGING: f64 = 0.01;
+pub(super) const LAGGING: f64 = 0.01;
 /// An inner node farther beyond the zero than this share of its mean edge is counted.
 const BEYOND: f64 = 0.1;
 /// Angles above this are counted.
@@ -66,7 +66,7 @@ pub struct TrimReport {
     pub mended: usize,
     /// Passes that did so.
     pub passes: usize,
-    /// Edges split since enveloping could not mend them.
+    /// Edges split since enveloping could not mend them, or below wide angles.
     pub split_edges: usize,
     /// Edges swapped.
     pub flipped_edges: usize,
@@ -86,6 +86,13 @@ pub struct TrimReport {
     pub before: Angles,
     /// The share of movable nodes that each sweep searched for.
     pub searched: Vec<f64>,
+}
+
+impl TrimReport {
+    /// What is better the smaller it is: nodes where the border is not simple, nodes that lag, wide angles.
+    pub(super) fn faults(&self) -> (usize, usize, usize) {
+        (self.border.tangled_nodes, self.border.lagging_nodes, self.changed.obtuse)
+    }
 }
 
 /// What a report is made of.

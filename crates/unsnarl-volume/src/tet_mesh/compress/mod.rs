@@ -18,7 +18,7 @@ pub mod springs;
 
 pub use optimise::{improve_interior, limits, optimise};
 pub use part::{Part, widen};
-pub use polish::LOWEST;
+pub use polish::{LOWEST, YIELDED, yield_to_fit};
 pub use retreat::{Crossings, retreat};
 
 use super::boundary::ByNode;

@@ -5,7 +5,10 @@
 //! the surface; the goal is the sum of a high power of the grades, so that neighbours of a stuck node give way. The
 //! floor sinks a little from round to round, to [`LOWEST`].
 //!
-//! Guarantees: no element falls below [`LOWEST`] that was not there already.
+//! [`yield_to_fit`] is for nodes that lag when everything else was tried: elements around them may become worse.
+//!
+//! Guarantees: [`polish`] takes no element below [`LOWEST`] that was not there already, [`yield_to_fit`] none below
+//! [`YIELDED`].
 //! Does not: bring every boundary node to the surface; where an element would have to be worse the node stays off.
 //! Departs: the text ends with its sweeps.
 
@@ -31,6 +34,11 @@ const FIRM_ROUNDS: usize = 8;
 const SINKING: f64 = 0.99;
 /// The least floor: an aspect ratio of 4.49, dihedral angles within 19.3 and 143.3 degrees.
 pub const LOWEST: f64 = 0.94;
+/// The least floor around nodes that lag in the end: an aspect ratio of 5.28, dihedral angles within 16.5 and 148.9.
+pub const YIELDED: f64 = 0.68;
+/// Rounds in which the floor sinks to that, and all rounds.
+const YIELDING_ROUNDS: usize = 20;
+const YIELDING: f64 = 0.97;
 /// Rings around what is left after the first rounds whose nodes may still move.
 const RINGS: usize = 3;
 /// Rounds of a search for a place nearer to the surface, and those without gain after which it ends.
@@ -76,6 +84,20 @@ fn polish_part(piece: &mut Workpiece<'_>, distances: &mut [f64], observer: Obser
     }
 }
 
+/// Brings boundary nodes that lag to the surface at the cost of the elements around them.
+pub fn yield_to_fit(piece: &mut Workpiece<'_>, observer: Observer<'_>, report: &mut CompressReport) {
+    let mut distances = vec![f64::INFINITY; piece.positions.len()];
+    measure_distances(piece, &mut distances);
+    let mut floor = LOWEST;
+    for round in 0..YIELDING_ROUNDS {
+        let (at_work, count) = nodes_at_work(piece, 0.0, &distances);
+        floor = (YIELDING * floor).max(YIELDED);
+        if count == 0 || sweep_once(piece, (round, floor), &at_work, &mut distances, observer, report).is_break() {
+            return;
+        }
+    }
+}
+
 /// One round over the nodes at work; breaks where the observer ends the work.
 fn polish_once(
     piece: &mut Workpiece<'_>,
@@ -85,10 +107,22 @@ fn polish_once(
     observer: Observer<'_>,
     report: &mut CompressReport,
 ) -> ControlFlow<()> {
-    let direction = if round.is_multiple_of(2) { Direction::Inward } else { Direction::Outward };
-    let schedule = Schedule::of(piece, direction, |node, _| at_work[node as usize]);
     let sunk = (round + 1).saturating_sub(FIRM_ROUNDS) as i32;
     let floor = (FLOOR * SINKING.powi(sunk)).max(LOWEST);
+    sweep_once(piece, (round, floor), at_work, distances, observer, report)
+}
+
+/// One sweep over the nodes at work with a floor; its direction depends on the round.
+fn sweep_once(
+    piece: &mut Workpiece<'_>,
+    (round, floor): (usize, f64),
+    at_work: &[bool],
+    distances: &mut [f64],
+    observer: Observer<'_>,
+    report: &mut CompressReport,
+) -> ControlFlow<()> {
+    let direction = if round.is_multiple_of(2) { Direction::Inward } else { Direction::Outward };
+    let schedule = Schedule::of(piece, direction, |node, _| at_work[node as usize]);
     let done =
         schedule.run(piece, distances, |piece, node, distance, around| visit(piece, floor, node, distance, around));
     report.guarded_moves += done.guarded;
