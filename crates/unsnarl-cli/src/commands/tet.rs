@@ -144,6 +144,7 @@ pub struct Report {
     enveloped_by_repair: usize,
     rounds_again: usize,
     refined_again: usize,
+    yielded_nodes: usize,
     euler_characteristic: i64,
     surfaces: usize,
     crossing_boundary_pairs: usize,
@@ -401,12 +402,12 @@ fn distance(
             SignedMesh::of_level_set(&level_set).map(|signed| (signed, Source::LevelSet)).ok_or_else(nothing)
         }
         Read::Mesh(mesh) => {
-            let edge = match settings.size {
-                Size::Edge(edge) => edge,
-                Size::Count(count) => edge_guess(&mesh, count),
+            let (edge, from) = match settings.size {
+                Size::Edge(edge) => (edge, " (a third of --edge)"),
+                Size::Count(count) => (edge_guess(&mesh, count), ""),
             };
-            let found =
-                SignedMesh::of_any(&mesh, edge / SAMPLES_PER_EDGE).map_err(|error| in_file(error.to_string()))?;
+            let found = SignedMesh::of_any(&mesh, edge / SAMPLES_PER_EDGE)
+                .map_err(|error| in_file(format!("{error}{from}")))?;
             let (signed, source) = found.ok_or_else(nothing)?;
             if source == Source::Repaired {
                 session.log("the mesh is open or meets itself: its inside is found by winding numbers");
@@ -556,6 +557,7 @@ pub fn report(made: TetReport, quality: Quality, fit: Fit, source: Source, finis
         enveloped_by_repair: made.envelope.enveloped,
         rounds_again: made.rounds_again,
         refined_again: made.refined_again,
+        yielded_nodes: made.yielded,
         euler_characteristic: made.euler,
         surfaces: made.surfaces,
         crossing_boundary_pairs: made.crossings,

@@ -132,6 +132,8 @@ pub struct TetReport {
     pub lagging: usize,
     /// Boundary triangles farther from the surface somewhere than half their mean edge.
     pub far: usize,
+    /// Boundary nodes that reached the surface since elements around them were let become worse than elsewhere.
+    pub yielded: usize,
     /// Times that places with lagging or crossing nodes were refined and compressed again.
     pub rounds_again: usize,
     /// Red tetrahedra split for that.
@@ -150,6 +152,8 @@ const ROUNDS_FOR_FAR: usize = 2;
 
 /// Elements may become so many times as many by that.
 const MOST_GROWTH: f64 = 1.5;
+/// Elements may become worse where so many times fewer nodes lag then.
+const WORTH_YIELDING: usize = 2;
 /// Rings around nodes that lag in the end whose elements may become worse.
 const YIELDING_RINGS: usize = 3;
 /// Elements that a red split adds, with the families that close it.
@@ -203,7 +207,9 @@ pub fn make(
     }
     if !best.lagging.is_empty() && !hear.stopped {
         let yielded = best.yielded(body, &mut report, &mut hear);
-        if yielded.faults() < best.faults() {
+        let is_worth_it = WORTH_YIELDING * yielded.lagging.len() <= best.lagging.len();
+        if yielded.faults() < best.faults() && is_worth_it {
+            report.yielded = best.lagging.len() - yielded.lagging.len();
             best = yielded;
         }
     }
