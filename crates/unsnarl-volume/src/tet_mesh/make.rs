@@ -365,7 +365,7 @@ const USUAL_SLOPE: f64 = -2.2;
 const FIRST_SHARE: f64 = 4.0;
 
 /// A lattice whose elements fill less than this share of the body's volume is too coarse for it.
-const LEAST_COVER: f64 = 0.7;
+const LEAST_COVER: f64 = 0.6;
 /// ... unless the body needs so many times the elements that were asked for.
 const MOST_EXCESS: f64 = 10.0;
 /// The first edge is at most so many times the mean thickness: twice the volume over the area.
