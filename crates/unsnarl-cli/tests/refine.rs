@@ -202,12 +202,43 @@ fn colours_follow_the_masks_of_positions() {
             }
         }
     }
+    // glTF and USD keep colours in 32 bits, and what they keep is refined again.
+    for target in ["out.glb", "out.gltf", "out.usda"] {
+        assert_eq!(folder.run(&["refine", "roof.obj", "-o", target, "--levels", "1"]).status, 0, "{target}");
+        let run = folder.run(&["refine", target, "-o", "again.obj", "--levels", "1"]);
+        assert_eq!(run.status, 0, "{target}: {}", run.err);
+        let text = std::fs::read_to_string(folder.path("again.obj")).unwrap();
+        let vertices: Vec<Vec<f64>> = (text.lines().filter_map(|line| line.strip_prefix("v ")))
+            .map(|line| line.split(' ').map(|word| word.parse().unwrap()).collect())
+            .collect();
+        assert_eq!(vertices.len(), 81, "{target}");
+        for own in vertices {
+            assert!((0..3).all(|axis| (own[axis].clamp(0.0, 1.0) - own[3 + axis]).abs() < 1e-6), "{target}: {own:?}");
+        }
+    }
     // PLY keeps colours in bytes; what it keeps reads back.
     assert_eq!(folder.run(&["refine", "roof.obj", "-o", "out.ply", "--levels", "1"]).status, 0);
     assert_eq!(folder.run(&["refine", "out.ply", "-o", "again.obj", "--levels", "1"]).status, 0);
     let text = std::fs::read_to_string(folder.path("again.obj")).unwrap();
     let first: Vec<f64> = text.lines().next().unwrap()[2..].split(' ').map(|word| word.parse().unwrap()).collect();
     assert!((0..3).all(|axis| (first[axis].clamp(0.0, 1.0) - first[3 + axis]).abs() < 1.0 / 255.0), "{first:?}");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn levels_that_no_memory_holds_are_refused_before_anything_is_made() {
+    let positions: Vec<String> = (0..26 * 26).map(|k| format!("v {} 0 {}\n", k % 26, k / 26)).collect();
+    let cell = |k: usize| {
+        let a = k / 25 * 26 + k % 25 + 1;
+        format!("f {a} {} {}\nf {} {} {}\n", a + 1, a + 26, a + 1, a + 27, a + 26)
+    };
+    let sheet = positions.concat() + &(0..25 * 25).map(cell).collect::<String>();
+    let folder = Folder::new().with("sheet.obj", &sheet);
+    let run = folder.run(&["refine", "sheet.obj", "-o", "never.obj", "--levels", "10"]);
+    assert_eq!(run.status, 2);
+    let line = "sheet.obj: 1310720000 triangles after 10 levels take about 524288000000 bytes of memory, ";
+    assert!(run.err.contains(line) && run.err.lines().count() == 1, "{}", run.err);
+    assert!(!folder.path("never.obj").exists());
 }
 
 #[test]

@@ -44,6 +44,29 @@ fn seams_names_and_materials_survive() {
     }
 }
 
+#[test]
+fn colours_survive_and_vertices_without_are_white() {
+    let colours = vec![DVec3::ZERO, DVec3::X, DVec3::new(0.25, 0.5, 0.75), DVec3::ONE];
+    for format in [Format::Gltf, Format::Glb] {
+        let mut file = seam();
+        file.colours = Some(colours.clone());
+        let bytes = mesh::encode(format, &file);
+        assert_eq!(read(format, bytes.clone()).unwrap().colours.as_ref(), Some(&colours));
+        if format == Format::Gltf {
+            let mut document: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
+            document["meshes"][0]["primitives"][0]["attributes"].as_object_mut().unwrap().remove("COLOR_0");
+            let half = read(format, document.to_string()).unwrap().colours.unwrap();
+            assert_eq!((half.len(), half[0]), (4, DVec3::ONE));
+            assert!(half.contains(&colours[3]));
+            // Damaged colours are no reason to refuse the mesh.
+            for primitive in document["meshes"][0]["primitives"].as_array_mut().unwrap() {
+                primitive["attributes"]["COLOR_0"] = serde_json::Value::from(99);
+            }
+            assert_eq!(read(format, document.to_string()).unwrap().colours, None);
+        }
+    }
+}
+
 /// One triangle strip under a turned, moved and scaled node; a sparse accessor moves its last vertex.
 fn strip() -> String {
     let mut data = Vec::new();

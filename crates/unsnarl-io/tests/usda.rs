@@ -212,3 +212,38 @@ fn bad_files_are_refused() {
     assert_eq!(Format::from_path(Path::new("shirt.USDA")), Some(Format::Usda));
     assert_eq!(Format::from_path(Path::new("shirt.usdc")), Some(Format::Usda));
 }
+
+#[test]
+fn colours_of_vertices_and_corners_are_read_and_written() {
+    let with = |colours: &str| {
+        LAYER.replace("        int[] primvars:st:indices", &format!("{colours}\n        int[] primvars:st:indices"))
+    };
+    let own = |values: &str, interpolation: &str| {
+        with(&format!("color3f[] primvars:displayColor = {values} (\n interpolation = \"{interpolation}\"\n)"))
+    };
+    let five = "[(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1), (0.5, 0.25, 1)]";
+    let colours = read(own(five, "vertex")).unwrap().colours.unwrap();
+    assert_eq!((colours.len(), colours[1], colours[4]), (5, DVec3::X, DVec3::new(0.5, 0.25, 1.0)));
+    // Seven corners; vertices 1 and 2 have two each.
+    let seven = "[(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1), (0, 0, 0), (1, 1, 1), (0, 1, 0)]";
+    let colours = read(own(seven, "faceVarying")).unwrap().colours.unwrap();
+    assert_eq!((colours[1], colours[2], colours[4]), (DVec3::new(0.5, 0.0, 0.0), DVec3::Y, DVec3::ONE));
+    let indexed = own("[(1, 0, 0), (0, 0, 1)]", "vertex").replace(
+        "        int[] primvars:st:indices",
+        "int[] primvars:displayColor:indices = [0, 1, 0, 1, 1]\n        int[] primvars:st:indices",
+    );
+    assert_eq!(read(indexed).unwrap().colours.unwrap()[4], DVec3::Z);
+    // Of a whole mesh, too few, or over time: no colours of vertices, and the mesh is read as ever.
+    for text in [
+        own("[(1, 0, 0)]", "constant"),
+        own("[(1, 0, 0)]", "vertex"),
+        with("color3f[] primvars:displayColor.timeSamples = { 0: [(1, 0, 0)] }"),
+    ] {
+        assert_eq!(read(text).unwrap().colours, None);
+    }
+    let file = read(own(five, "vertex")).unwrap();
+    let mut plain = MeshFile::new(file.mesh.clone(), None);
+    plain.colours = file.colours.clone();
+    let again = read(mesh::encode(Format::Usda, &plain)).unwrap();
+    assert_eq!(again.colours, file.colours);
+}

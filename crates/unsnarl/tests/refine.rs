@@ -190,6 +190,35 @@ fn displacements_fall_and_stops_end_as_levels_go_on() {
 }
 
 #[test]
+fn what_is_stopped_on_a_ball_leaves_room_for_all_later_levels() {
+    let ball = |radius: f64, count: u32| {
+        sheet(count, move |u, v| {
+            let (x, z) = (1.6 * (u - 0.5), 1.6 * (v - 0.5));
+            radius * DVec3::new(x, 1.0, z).normalize()
+        })
+    };
+    let (cloth, body) = (ball(1.01, 8), ball(0.995, 21));
+    let subject = assembly(&[&cloth], &[&body]);
+    assert!(analysis::verdict(&subject.0, &subject.1, &mut Workspace::default()).is_clean());
+    let ours = run(&subject, 4, &RefineSettings::default());
+    let stops: Vec<usize> = ours.levels.iter().map(|level| level.stopped_by_cloth + level.stopped_by_bodies).collect();
+    assert_eq!(ours.pairs, 0);
+    assert!(stops[0] > 0 && stops[2..] == [0, 0], "{stops:?}");
+    assert!(run(&subject, 4, &plain()).pairs > 0, "the control has to cross");
+}
+
+#[test]
+fn a_mesh_smaller_than_the_separation_is_refined_as_the_same_mesh_in_metres() {
+    // Everything is nearer than 1e-6 m to everything; powers of two scale without rounding.
+    let scale = 0.5_f64.powi(30);
+    let mesh = sheet(12, |u, v| DVec3::new(u, 0.1 * (6.0 * u).sin() * (5.0 * v).cos(), v));
+    let small = TriMesh { positions: mesh.positions.iter().map(|&at| scale * at).collect(), ..mesh.clone() };
+    let [large, small] =
+        [mesh, small].map(|mesh| run(&assembly(&[&mesh], &[]), 2, &RefineSettings::default()).refined.positions);
+    assert!(large.iter().zip(&small).all(|(large, small)| scale * *large == *small));
+}
+
+#[test]
 fn kept_vertices_are_where_they_were() {
     let sheets = stack(1e-5);
     let subject = assembly(&sheets.iter().collect::<Vec<_>>(), &[]);

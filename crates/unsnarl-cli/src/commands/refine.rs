@@ -3,6 +3,7 @@
 pub mod alongside;
 mod cache;
 pub mod frames;
+mod size;
 
 use crate::gaps::length;
 use crate::inputs::{Inputs, MeshFlags};
@@ -34,7 +35,7 @@ pub struct Flags {
     /// Where to write: a file for one garment, a folder for several and for a cache
     #[arg(short, long, value_name = "OUT")]
     output: PathBuf,
-    /// How often each triangle becomes four
+    /// How often each triangle becomes four, 1 to 10 as memory allows
     #[arg(long, default_value_t = 2, value_name = "N", allow_negative_numbers = true)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=10))]
     levels: u32,
@@ -173,8 +174,10 @@ fn of_meshes(flags: &Flags, session: &Session) -> Result<ExitCode, Failure> {
     let start = Instant::now();
     let targets = targets(flags)?;
     let inputs = Inputs::read(&flags.inputs, &flags.body, &flags.mesh, KeepSource::Forget, session)?;
+    let triangles = inputs.files[..inputs.garment_count].iter().map(|file| file.mesh.triangles.len()).sum();
+    let depth = size::fitting(flags.depth()?, &size::Coarse { triangles, frames_at_once: 1 }, &names(flags))?;
     let creases = creases(flags, &inputs)?;
-    let (refined, finest, levels) = climb(&inputs, &creases, flags, start)?;
+    let (refined, finest, levels) = climb(&inputs, &creases, (flags, depth), start)?;
     let stored = stored(&inputs, &targets, &finest.assembly, &refined.positions);
     let (verdict, smallest_gap) = certify(&finest.assembly, &refined, &stored, flags)?;
     let report = MeshReport {
@@ -205,7 +208,7 @@ fn of_meshes(flags: &Flags, session: &Session) -> Result<ExitCode, Failure> {
         mesh::write(target, file).map_err(Failure::input)?;
         write_sidecar(source, target, &inputs, (flags, level_count))?;
     }
-    session.say(text(&report, flags).trim_end());
+    session.say(text(&report, flags, depth).trim_end());
     session.report(&report)?;
     Ok(ExitCode::from(u8::from(!report.certified)))
 }
@@ -232,7 +235,7 @@ fn creases(flags: &Flags, inputs: &Inputs) -> Result<Vec<[VertexId; 2]>, Failure
 fn climb(
     inputs: &Inputs,
     creases: &[[VertexId; 2]],
-    flags: &Flags,
+    (flags, depth): (&Flags, Depth),
     start: Instant,
 ) -> Result<(Refined, Finest, Vec<LevelLine>), Failure> {
     let mut levels: Vec<LevelLine> = Vec::new();
@@ -242,7 +245,7 @@ fn climb(
         levels.push(LevelLine { report, smallest_gap, seconds: last.elapsed().as_secs_f64() });
         last = Instant::now();
     };
-    let (depth, settings) = (flags.depth()?, flags.settings());
+    let settings = flags.settings();
     let refined = refine_once(inputs.assembly.clone(), creases, &inputs.positions, depth, &settings, &mut hear);
     let (refined, finest) = refined.map_err(|error| refusal(&names(flags), &error))?;
     Ok((refined, finest, levels))
@@ -383,7 +386,7 @@ fn targets(flags: &Flags) -> Result<Vec<PathBuf>, Failure> {
     Ok(targets)
 }
 
-fn text(report: &MeshReport, flags: &Flags) -> String {
+fn text(report: &MeshReport, flags: &Flags, depth: Depth) -> String {
     let mut lines: Vec<String> = report.levels.iter().map(|line| level_text(&line.report)).collect();
     lines.push(if report.certified {
         format!("CLEAN: no two triangles meet, {:.2} s", report.seconds)
@@ -393,7 +396,7 @@ fn text(report: &MeshReport, flags: &Flags) -> String {
             report.pairs_at_start, report.intersecting_triangle_pairs, report.touching_triangle_pairs, report.seconds
         )
     });
-    if let (Ok(Depth::Until { displacement, most }), Some(last)) = (flags.depth(), report.levels.last())
+    if let (Depth::Until { displacement, most }, Some(last)) = (depth, report.levels.last())
         && last.report.displacement.max >= displacement
     {
         lines.push(format!(

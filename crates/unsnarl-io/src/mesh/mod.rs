@@ -220,7 +220,7 @@ pub struct MeshFile {
     pub lines: Vec<[u32; 2]>,
     /// How triangles are at rest (USD).
     pub rest: Option<RestFields>,
-    /// A colour for every vertex, red, green and blue from 0 to 1 (OBJ, PLY); `None` unless every vertex has one.
+    /// A colour for every vertex, red, green and blue from 0 to 1 (OBJ, PLY, glTF, USD); `None` unless every vertex has one.
     pub colours: Option<Vec<DVec3>>,
     /// A normal for every vertex, Y up, to be written to OBJ, glTF and USD; those of a file that is read are not kept.
     pub normals: Option<Vec<DVec3>>,
@@ -314,6 +314,12 @@ impl MeshFile {
             })
         };
         positions.iter().map(stored).collect()
+    }
+
+    /// The colours as 32 bits hold them, if there is one for every vertex.
+    fn single_colours(&self) -> Option<Vec<DVec3>> {
+        let largest = DVec3::splat(f64::from(f32::MAX));
+        Some(self.whole_colours()?.iter().map(|colour| colour.clamp(-largest, largest)).collect())
     }
 
     /// The colours, if there is one for every vertex.

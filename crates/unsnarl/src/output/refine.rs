@@ -14,7 +14,7 @@
 //! that near, and detection costs no more than finding the smallest gap.
 
 use super::ladder::{Ladder, LadderError, Rung};
-use super::stop::{Surroundings, stop_before_contact};
+use super::stop::{Room, Surroundings, stop_before_contact};
 use crate::analysis::{self, Assembly, Verdict};
 use crate::geometry::ccd::Motion;
 use crate::geometry::subdivision::{OldVertices, Smoothing, Split, check_size};
@@ -47,8 +47,8 @@ pub enum StartPairs {
 pub struct RefineSettings {
     /// The masks, and whether old vertices move.
     pub smoothing: Smoothing,
-    /// Distance that no pair goes below at the first level, metres; half of it at the next, and so on. Pairs that
-    /// start nearer than twice the distance keep half of theirs.
+    /// Distance that no pair goes below at the first level, metres; half of it at the next, and so on. It is at most a
+    /// thousandth of the mean edge. Pairs that start nearer than twice the distance keep half of theirs.
     pub separation: f64,
     /// Whether anything stops vertices.
     pub collisions: Collisions,
@@ -227,9 +227,20 @@ pub fn refine_once(
     Ok((climb.end(), Finest { assembly: coarse.assembly, creases: coarse.creases, levels }))
 }
 
+/// How far beyond its end a motion is looked at, as a part of its length. Displacements fall to about a third from level
+/// to level (a quarter for smooth surfaces, 0.35 where something was stopped), so that this holds all that later levels
+/// add, `1/3 + 1/9 + ...`.
+const LATER: f64 = 0.5;
+
+/// The largest separation of the first level, as a part of the mean edge of cloth: where a mesh is smaller than the
+/// separation, everything would be near everything.
+const SEPARATION_IN_EDGES: f64 = 1e-3;
+
 /// A frame on its way from level to level.
 struct Climb<'a> {
     settings: &'a RefineSettings,
+    /// That of the first level.
+    separation: f64,
     start: Verdict,
     here: Vec<DVec3>,
     /// What plain subdivision gives, from the first level on at which something stopped.
@@ -256,7 +267,8 @@ impl<'a> Climb<'a> {
         if settings.start_pairs == StartPairs::Refuse && !start.is_clean() {
             return Err(RefineError::NotClean { pairs: start.pairs.len(), touching: start.touching_count() });
         }
-        Ok(Self { settings, start, here: positions.to_vec(), plain: None, level: 0 })
+        let separation = settings.separation.min(SEPARATION_IN_EDGES * mean_edge(assembly, positions));
+        Ok(Self { settings, separation, start, here: positions.to_vec(), plain: None, level: 0 })
     }
 
     /// Midpoints and smooth targets of the next level.
@@ -288,14 +300,15 @@ impl<'a> Climb<'a> {
         self.here = match self.settings.collisions {
             Collisions::Ignore => targets,
             Collisions::StopBefore => {
-                let separation = self.settings.separation * 0.5_f64.powi(self.level);
+                let separation = self.separation * 0.5_f64.powi(self.level);
+                let room = Room { separation, reach: 1.0 + LATER };
                 let motion = Motion { start: &midpoints, end: &targets };
                 // Vertices that are kept cannot follow, and a bump with holes is no smoother than none.
                 let surroundings = match self.settings.smoothing.old_vertices {
                     OldVertices::Smoothed => Surroundings::Follow,
                     OldVertices::Kept => Surroundings::Stay,
                 };
-                let stopped = stop_before_contact(fine, motion, separation, surroundings);
+                let stopped = stop_before_contact(fine, motion, room, surroundings);
                 report.stopped_by_cloth = stopped.by_cloth;
                 report.stopped_by_bodies = stopped.by_bodies;
                 report.eased = stopped.eased;
@@ -330,4 +343,17 @@ fn offsets(positions: &[DVec3], plain: &[DVec3]) -> Vec<(u32, DVec3)> {
 fn cloth_triangles(assembly: &Assembly) -> usize {
     let parts = assembly.parts().iter();
     parts.filter(|part| part.kind == analysis::PartKind::Cloth).map(|part| part.triangles.len()).sum()
+}
+
+/// The mean length of the edges of cloth; infinite where there is none.
+fn mean_edge(assembly: &Assembly, positions: &[DVec3]) -> f64 {
+    let is_cloth = |part: &&analysis::Part| part.kind == analysis::PartKind::Cloth;
+    let end = assembly.parts().iter().filter(is_cloth).map(|part| part.vertices.end).max().unwrap_or(0);
+    let own = assembly.topology().edges().iter().take_while(|[first, _]| first.index() < end);
+    let (mut sum, mut count) = (0.0, 0_usize);
+    for &[a, b] in own {
+        sum += positions[a.index()].distance(positions[b.index()]);
+        count += 1;
+    }
+    if count == 0 { f64::INFINITY } else { sum / count as f64 }
 }

@@ -13,8 +13,8 @@ use crate::geometry::{DVec3, Stencil, Topology, VertexId};
 
 /// Passes over all contacts.
 const PASSES: usize = 12;
-/// Contacts may close by this part of their gap.
-const CLOSING: f64 = 0.45;
+/// Contacts may close by this part of their gap; the rest is for later levels.
+const CLOSING: f64 = 0.2;
 
 /// A pair that is in the way.
 struct Contact {

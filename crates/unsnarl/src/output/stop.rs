@@ -7,21 +7,24 @@
 //! by the same rule, and at last what surrounds stopped vertices follows them ([`super::ease`]). (Bridson 2003, 3.2:
 //! "as if they had inelastically collided")
 //!
+//! Motions are looked at beyond their end ([`Room::reach`]), and a vertex whose motion would collide there keeps that
+//! part of its gap for later levels, which go on in the same direction.
+//!
 //! Guarantees: no pair that was apart at the start meets on the way; vertices of no such pair reach their target bit
 //! for bit, but where they surround stopped ones. It ends: shares only fall, at most nine times each, and with all
 //! shares at 0 everything is at its start. The same on any number of threads: a vertex takes the least share that a
-//! pair asks for. Bodies are pairs like any
-//! other, but do not move.
+//! pair asks for. Bodies are pairs like any other, but do not move.
 //! Does not: part pairs that meet at the start; they are left out and counted.
 //! Departs: a pair that starts nearer than twice the separation keeps half of its distance instead, which is what
 //! halving the separation at every level comes to; so neither the smallest gap nor the shortest altitude has to be
-//! known.
+//! known. The look beyond the end is ours.
 
 use super::ease::eased;
 use super::ladder::Rung;
 use super::slide::slid;
 use crate::geometry::ccd::{self, ElementPair, LeanElementTree, Motion};
 use crate::geometry::{DVec3, Topology, TriangleId, VertexId};
+use rayon::prelude::*;
 use std::collections::BTreeMap;
 
 /// Stopped vertices keep this part of the time until contact.
@@ -32,6 +35,15 @@ const HALVINGS: u8 = 8;
 const SLIDES: usize = 3;
 /// Gaps below this part of the elements' size are too small to be halved; crossing itself is then decided exactly.
 const SMALLEST_GAP: f64 = 1e-11;
+
+/// The room that a level leaves.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Room {
+    /// Distance that no pair goes below, metres; pairs that start nearer than twice that keep half of theirs.
+    pub separation: f64,
+    /// How far ahead motions are looked at, as a multiple of their length: what goes beyond 1 is left to later levels.
+    pub reach: f64,
+}
 
 /// What vertices around stopped ones do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,15 +97,14 @@ enum Cause {
 pub(super) fn stop_before_contact(
     rung: &Rung,
     Motion { start, end: targets }: Motion,
-    separation: f64,
+    room: Room,
     surroundings: Surroundings,
 ) -> Stopped {
     let topology = rung.assembly.topology();
-    let scene = Scene { topology, cloth_count: rung.cloth_count(), separation };
-    let motion = Motion { start, end: targets };
-    let mut tree = LeanElementTree::build(topology, &rung.ownership, motion, 0.5 * separation);
+    let scene = Scene { rung, topology, cloth_count: rung.cloth_count(), room };
     let is_cloth = |triangle: TriangleId| topology.triangle(triangle)[0].index() < scene.cloth_count;
-    let first = scene.sweep(&tree, motion, is_cloth);
+    let mut tree = None;
+    let first = scene.sweep(&mut tree, Motion { start, end: targets }, is_cloth);
     let mut stopped =
         Stopped { rounds: first.rounds, contacts: first.pairs.len(), left_out: first.left_out, ..Stopped::default() };
     let Some((mut end, mut causes)) = first.end else { return stopped };
@@ -104,10 +115,9 @@ pub(super) fn stop_before_contact(
         let Some(goals) = slid(topology, scene.cloth_count, &pairs, Motion { start: &end, end: targets }) else {
             break;
         };
-        let motion = Motion { start: &end, end: &goals };
-        let moves = |vertex: VertexId| motion.start[vertex.index()] != motion.end[vertex.index()];
-        tree.refit(motion, 0.5 * separation);
-        let sweep = scene.sweep(&tree, motion, |triangle| topology.triangle(triangle).into_iter().any(moves));
+        let moves = |vertex: VertexId| end[vertex.index()] != goals[vertex.index()];
+        let may_move = |triangle: TriangleId| topology.triangle(triangle).into_iter().any(moves);
+        let sweep = scene.sweep(&mut tree, Motion { start: &end, end: &goals }, may_move);
         stopped.rounds += sweep.rounds;
         stopped.contacts += sweep.pairs.len();
         pairs.extend(sweep.pairs);
@@ -133,10 +143,9 @@ pub(super) fn stop_before_contact(
         Surroundings::Stay => None,
     };
     if let Some(goals) = goals {
-        let motion = Motion { start: &end, end: &goals };
-        let moves = |vertex: VertexId| motion.start[vertex.index()] != motion.end[vertex.index()];
-        tree.refit(motion, 0.5 * separation);
-        let sweep = scene.sweep(&tree, motion, |triangle| topology.triangle(triangle).into_iter().any(moves));
+        let moves = |vertex: VertexId| end[vertex.index()] != goals[vertex.index()];
+        let may_move = |triangle: TriangleId| topology.triangle(triangle).into_iter().any(moves);
+        let sweep = scene.sweep(&mut tree, Motion { start: &end, end: &goals }, may_move);
         stopped.rounds += sweep.rounds;
         end = sweep.end.map_or(goals, |(end, _)| end);
         let is_off = |vertex: &usize| end[*vertex] != targets[*vertex];
@@ -148,9 +157,10 @@ pub(super) fn stop_before_contact(
 
 /// What does not change from round to round.
 struct Scene<'a> {
+    rung: &'a Rung,
     topology: &'a Topology,
     cloth_count: usize,
-    separation: f64,
+    room: Room,
 }
 
 /// One motion, stopped where it has to be.
@@ -163,18 +173,34 @@ struct Sweep {
     left_out: usize,
 }
 
-impl Scene<'_> {
-    /// Follows a motion as far as nothing collides. Only triangles that may be active move.
-    fn sweep(&self, tree: &LeanElementTree, motion: Motion, may_move: impl Fn(TriangleId) -> bool) -> Sweep {
-        let topology = self.topology;
-        let mut found = tree.candidates_of(may_move, |pair, out| self.examine(pair, motion, out));
-        let left_out = found.iter().filter(|finding| matches!(finding, Finding::LeftOut)).count();
+impl<'a> Scene<'a> {
+    /// Follows a motion as far as nothing collides, and keeps room to go on: the motion is looked at as far as `reach`
+    /// times its length, and vertices go as large a part of their own way as they could of that. Only triangles that
+    /// may move are active.
+    fn sweep(
+        &self,
+        tree: &mut Option<LeanElementTree<'a>>,
+        motion: Motion,
+        may_move: impl Fn(TriangleId) -> bool,
+    ) -> Sweep {
+        let (topology, reach) = (self.topology, self.room.reach);
+        let beyond = |(start, end): (&DVec3, &DVec3)| *start + reach * (*end - *start);
+        let far: Vec<DVec3> = motion.start.par_iter().zip(motion.end).map(beyond).collect();
+        let whole = Motion { start: motion.start, end: &far };
+        let margin = 0.5 * self.room.separation;
+        match tree {
+            Some(tree) => tree.refit(whole, margin),
+            None => *tree = Some(LeanElementTree::build(topology, &self.rung.ownership, whole, margin)),
+        }
+        let mut sweep = Sweep { end: None, pairs: Vec::new(), rounds: 1, left_out: 0 };
+        let Some(tree) = tree else { return sweep };
+        let mut found = tree.candidates_of(may_move, |pair, out| self.examine(pair, whole, out));
+        sweep.left_out = found.iter().filter(|finding| matches!(finding, Finding::LeftOut)).count();
         found.retain(|finding| matches!(finding, Finding::Collides(..)));
-        let mut sweep = Sweep { end: None, pairs: Vec::new(), rounds: 1, left_out };
         if found.is_empty() {
             return sweep;
         }
-        let mut end = motion.end.to_vec();
+        let mut end = far;
         let mut ways = Ways::default();
         while !found.is_empty() {
             let changed = ways.lower(self, &found);
@@ -186,7 +212,7 @@ impl Scene<'_> {
             let mut is_active = vec![false; topology.triangle_count()];
             for &vertex in &changed {
                 let at = vertex.index();
-                end[at] = motion.start[at] + ways.share(vertex) * (motion.end[at] - motion.start[at]);
+                end[at] = motion.start[at] + (reach * ways.share(vertex)) * (motion.end[at] - motion.start[at]);
                 is_changed[at] = true;
                 topology.vertex_triangles(vertex).iter().for_each(|triangle| is_active[triangle.index()] = true);
             }
@@ -204,6 +230,11 @@ impl Scene<'_> {
             found.retain(|finding| matches!(finding, Finding::Collides(..)));
             sweep.rounds += 1;
         }
+        end.copy_from_slice(motion.end);
+        for (vertex, way) in &ways.stopped {
+            let at = vertex.index();
+            end[at] = motion.start[at] + way.share * (motion.end[at] - motion.start[at]);
+        }
         let causes = ways.stopped.into_iter().map(|(vertex, way)| (vertex, way.cause)).collect();
         sweep.end = Some((end, causes));
         sweep
@@ -215,13 +246,13 @@ impl Scene<'_> {
         if vertices.iter().all(|vertex| vertex.index() >= self.cloth_count) {
             return;
         }
-        let Some(mut time) = pair.first_contact(self.topology, motion, self.separation) else { return };
+        let Some(mut time) = pair.first_contact(self.topology, motion, self.room.separation) else { return };
         let points = vertices.map(|vertex| motion.start[vertex.index()]);
         let gap = match pair {
             ElementPair::VertexTriangle(..) => ccd::vertex_triangle_gap(points).offset.length(),
             ElementPair::EdgeEdge(..) => ccd::edge_edge_gap(points).offset.length(),
         };
-        if 0.5 * gap < self.separation {
+        if 0.5 * gap < self.room.separation {
             let size = (points[1] - points[0]).length().max((points[2] - points[0]).length());
             let separation = if gap < SMALLEST_GAP * size { 0.0 } else { 0.5 * gap };
             let at_rest = Motion::at_rest(motion.start);

@@ -4,9 +4,10 @@
 //! too, and named in a warning: a simulation goes on.
 
 use super::frames::{Coarse, FrameFailure, FrameRefiner};
+use super::size;
 use crate::session::Failure;
 use std::path::Path;
-use unsnarl::output::{RefineSettings, StartPairs};
+use unsnarl::output::{Depth, RefineSettings, StartPairs};
 use unsnarl_io::cache::Cache;
 use unsnarl_io::cache::refined::Piece;
 use unsnarl_io::scene_file::Scene;
@@ -29,6 +30,9 @@ impl Alongside {
             return Ok(None);
         }
         let coarse = coarse(scene);
+        let triangles = coarse.pieces.iter().map(|piece| piece.triangles.len()).sum();
+        let size = size::Coarse { triangles, frames_at_once: 1 };
+        size::fitting(Depth::Levels(scene.refine), &size, "output.refine")?;
         let settings = RefineSettings {
             separation: scene.settings.collision.separation,
             start_pairs: StartPairs::LeaveOut,

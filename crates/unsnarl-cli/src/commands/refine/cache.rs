@@ -1,7 +1,7 @@
 //! A whole cache: frames in parallel, each on one thread; frames that a killed run finished are kept.
 
 use super::frames::{Coarse, FrameFailure, FrameLine, FrameRefiner, popping};
-use super::{Flags, FrameRange};
+use super::{Flags, FrameRange, size};
 use crate::session::{Failure, Session};
 use indicatif::ProgressBar;
 use rayon::prelude::*;
@@ -117,7 +117,10 @@ fn refiner(
     range: FrameRange,
 ) -> Result<FrameRefiner, Failure> {
     let new = |levels: u32| FrameRefiner::new(coarse, levels, flags.settings(), folder);
-    let (displacement, most) = match flags.depth()? {
+    let triangles = coarse.pieces.iter().map(|piece| piece.triangles.len()).sum();
+    let frames_at_once = rayon::current_num_threads().min((range.last - range.first) as usize + 1);
+    let size = size::Coarse { triangles, frames_at_once };
+    let (displacement, most) = match size::fitting(flags.depth()?, &size, &folder.display().to_string())? {
         Depth::Levels(levels) => return new(levels),
         Depth::Until { displacement, most } => (displacement, most),
     };

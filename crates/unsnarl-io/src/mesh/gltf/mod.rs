@@ -1,7 +1,7 @@
 //! glTF 2.0, as `.gltf` text or `.glb` binary: static meshes, with the transforms of their nodes.
 //!
-//! Read: triangles, strips and fans of the default scene, positions and `TEXCOORD_0` of any number type, sparse
-//! accessors, buffers inside the file, in data URIs and in files beside it; names of nodes and materials.
+//! Read: triangles, strips and fans of the default scene, positions, `TEXCOORD_0` and `COLOR_0` (without its alpha) of
+//! any number type, sparse accessors, buffers inside the file, in data URIs and in files beside it; names of nodes and materials.
 //!
 //! Guarantees: vertices that the format repeats at seams are joined again within their node (the repeated ones are the
 //! uv vertices). A `.glb` with plain 32-bit positions keeps everything else when it is written; otherwise, and for
@@ -46,6 +46,7 @@ pub(super) fn read(
     let data = Data { document: &document, buffers: &buffers, file: &bytes };
     let mut reader = Reader::new(data, options);
     reader.scene()?;
+    reader.fill_colours();
     let Reader { mut draft, vertex_node, patchable, frames, skinned, passed_over, with_targets, .. } = reader;
     for (count, what) in [
         (passed_over, "points or lines"),
@@ -100,6 +101,14 @@ fn check_extensions(document: &Document) -> Result<(), Flaw> {
             Err(Flaw::new(Place::Whole, FindingKind::UnknownKind, detail))
         }
     }
+}
+
+/// The accessors that the vertices of a primitive come from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Attributes {
+    positions: usize,
+    uv: Option<usize>,
+    colours: Option<usize>,
 }
 
 /// Vertices that came from one primitive.
@@ -201,7 +210,7 @@ impl<'a> Reader<'a> {
         if transform.matrix3.determinant().abs().partial_cmp(&1e-30) != Some(std::cmp::Ordering::Greater) {
             self.patchable = false;
         }
-        let mut shared: Vec<(usize, Option<usize>, u32)> = Vec::new();
+        let mut shared: Vec<(Attributes, u32)> = Vec::new();
         for primitive in &mesh.primitives {
             self.with_targets += usize::from(!primitive.targets.is_empty());
             if !(4..=6).contains(&primitive.mode) {
@@ -219,21 +228,22 @@ impl<'a> Reader<'a> {
         primitive: &'a Primitive,
         node: u32,
         frame: u32,
-        shared: &mut Vec<(usize, Option<usize>, u32)>,
+        shared: &mut Vec<(Attributes, u32)>,
     ) -> Result<(), Flaw> {
         let Some(&positions) = primitive.attributes.get("POSITION") else {
             self.passed_over += 1;
             return Ok(());
         };
-        let uv = primitive.attributes.get("TEXCOORD_0").copied();
-        let known = shared.iter().find(|(own, own_uv, _)| (*own, *own_uv) == (positions, uv)).map(|known| known.2);
+        let optional = |name: &str| primitive.attributes.get(name).copied();
+        let own = Attributes { positions, uv: optional("TEXCOORD_0"), colours: optional("COLOR_0") };
+        let known = shared.iter().find(|(known, _)| *known == own).map(|known| known.1);
         let first = match known {
             Some(first) => first,
             None => {
-                let first = self.vertices(positions, uv, node, frame)?;
+                let first = self.vertices(own, node, frame)?;
                 let count = self.draft.positions.len() - first as usize;
                 self.runs.push(Run { first: first as usize, count, node: node as usize, primitive });
-                shared.push((positions, uv, first));
+                shared.push((own, first));
                 first
             }
         };
@@ -255,14 +265,15 @@ impl<'a> Reader<'a> {
         }
         for triangle in triangles(primitive.mode, &indices) {
             let corners = triangle.map(|index| first + index);
-            let uv_corners: &[u32] = if uv.is_some() { &corners } else { &[] };
+            let uv_corners: &[u32] = if own.uv.is_some() { &corners } else { &[] };
             self.draft.push_face(&corners, uv_corners, Place::Whole)?;
         }
         Ok(())
     }
 
     /// Takes the vertices of a primitive; the number of the first.
-    fn vertices(&mut self, positions: usize, uv: Option<usize>, node: u32, frame: u32) -> Result<u32, Flaw> {
+    fn vertices(&mut self, own: Attributes, node: u32, frame: u32) -> Result<u32, Flaw> {
+        let Attributes { positions, uv, colours } = own;
         let first = self.draft.positions.len();
         let values = self.data.vectors::<3>(positions)?;
         self.check_room(first + values.len())?;
@@ -298,7 +309,27 @@ impl<'a> Reader<'a> {
             return Err(Flaw::new(Place::Whole, FindingKind::NotFinite, detail));
         }
         self.draft.uv_coordinates.extend(flat.iter().take(values.len()).map(|&[u, v]| DVec2::new(u, 1.0 - v)));
+        if let Some(colours) = colours.and_then(|colours| self.colours(colours, values.len())) {
+            self.draft.colours.resize(first, DVec3::ONE);
+            self.draft.colours.extend(colours);
+        }
         Ok(first as u32)
+    }
+
+    /// A colour for each of so many vertices; `None` where the file does not have them.
+    fn colours(&self, accessor: usize, count: usize) -> Option<Vec<DVec3>> {
+        let colours: Vec<DVec3> = match self.data.vectors::<3>(accessor) {
+            Ok(values) => values.into_iter().map(DVec3::from_array).collect(),
+            Err(_) => self.data.vectors::<4>(accessor).ok()?.iter().map(|&[r, g, b, _]| DVec3::new(r, g, b)).collect(),
+        };
+        (colours.len() == count && colours.iter().all(|colour| colour.is_finite())).then_some(colours)
+    }
+
+    /// Where some primitives have colours, the vertices of others are white.
+    fn fill_colours(&mut self) {
+        if !self.draft.colours.is_empty() {
+            self.draft.colours.resize(self.draft.positions.len(), DVec3::ONE);
+        }
     }
 
     fn check_room(&self, count: usize) -> Result<(), Flaw> {

@@ -52,6 +52,11 @@ impl Writer {
             let values: Vec<f32> = pairs.keys().flat_map(|key| normal(key).as_vec3().to_array()).collect();
             attributes["NORMAL"] = json!(self.floats(&values, "VEC3", 34962));
         }
+        if let Some(colours) = file.single_colours() {
+            let colour = |&(vertex, _): &(u32, u32)| colours[vertex as usize].as_vec3().to_array();
+            let values: Vec<f32> = pairs.keys().flat_map(colour).collect();
+            attributes["COLOR_0"] = json!(self.floats(&values, "VEC3", 34962));
+        }
         if let Some(uv) = &file.uv {
             let values =
                 pairs.keys().map(|&(_, at)| uv.coordinates[at as usize]).map(|uv| [uv.x as f32, (1.0 - uv.y) as f32]);

@@ -2,15 +2,17 @@
 //! be any of them.
 //!
 //! Read: `Mesh` prims with `points`, `faceVertexCounts`, `faceVertexIndices`, `orientation`, `primvars:st` (per vertex
-//! or per corner, indexed or not), `GeomSubset` children and material bindings as labels, transforms of all parents,
-//! `metersPerUnit` (0.01 unless said, as USD has it) and `upAxis`. Of time samples the first is read; [`read_motion`] reads all
-//! of points and transforms. Rest fields of the deformable-body draft are read where meshes have them.
+//! or per corner, indexed or not), `primvars:displayColor` ([`colours`]), `GeomSubset` children and material bindings
+//! as labels, transforms of all parents, `metersPerUnit` (0.01 unless said, as USD has it) and `upAxis`. Of time
+//! samples the first is read; [`read_motion`] reads all of points and transforms. Rest fields of the deformable-body
+//! draft are read where meshes have them.
 //!
 //! Guarantees: points are rounded to the type that the file declares, as other readers do. Written back, only moved
 //! points and the extents of meshes differ from the original text.
 //! Does not: write binary USD, nor follow references, payloads and variants.
 
 mod binary;
+mod colours;
 mod lexer;
 mod motion;
 mod parser;
@@ -47,6 +49,10 @@ pub(super) fn read(bytes: Vec<u8>, options: &ReadOptions) -> Result<MeshFile, Fl
         reader.mesh(prim)?;
     }
     let Reader { mut draft, frames, precision, .. } = reader;
+    // Where some meshes have colours, the points of others are white.
+    if !draft.colours.is_empty() {
+        draft.colours.resize(draft.positions.len(), DVec3::ONE);
+    }
     for (count, what) in
         [(layer.not_followed, "a reference, payload or variant"), (layer.time_sampled, "time samples after the first")]
     {
@@ -177,6 +183,10 @@ impl<'a> Reader<'a> {
             self.draft.push_position(point, place)?;
             let length = u32::try_from(range.len()).unwrap_or_default();
             self.draft.places.push(PositionPlace { start: range.start, length, vertex, frame });
+        }
+        if let Some(colours) = colours::of_points(mesh) {
+            self.draft.colours.resize(first as usize, DVec3::ONE);
+            self.draft.colours.extend(colours);
         }
         self.faces(index, first, place)
     }

@@ -4,6 +4,7 @@
 
 use super::super::error::Flaw;
 use super::super::text::{name, parse_integer, parse_number, shown};
+use super::colours::{COLOURS, ColourData, is_colour};
 use super::lexer::{Kind, Lexer, Token};
 use super::xform::Xform;
 use std::ops::Range;
@@ -58,6 +59,7 @@ pub(super) struct MeshData {
     pub uv_indices: Option<Vec<i64>>,
     pub uv_interpolation: String,
     pub uv_name: String,
+    pub colours: ColourData,
     pub left_handed: bool,
     pub extent: Option<Range<usize>>,
     /// The faces of a subset.
@@ -243,7 +245,7 @@ impl Parser<'_> {
             Some(base) => (base.to_owned(), true),
             None => (property, false),
         };
-        if kind == PrimKind::Ignored || !is_read(kind, &base, &property_type) {
+        if kind == PrimKind::Ignored || !is_read(kind, &base, &property_type) || sampled && is_colour(&base) {
             return self.skip_statement();
         }
         if sampled {
@@ -268,6 +270,8 @@ impl Parser<'_> {
         let mesh = &mut self.layer.prims[prim].mesh;
         if base == mesh.uv_name && !interpolation.is_empty() {
             mesh.uv_interpolation = interpolation;
+        } else if base == COLOURS {
+            mesh.colours.interpolation = interpolation;
         }
         Ok(())
     }
@@ -345,7 +349,9 @@ impl Parser<'_> {
                 let values = self.numbers()?;
                 self.layer.prims[prim].xform.values.push((property.to_owned(), values));
             }
+            COLOURS => self.layer.prims[prim].mesh.colours.values = self.numbers()?,
             _ => match property.strip_suffix(":indices") {
+                Some(COLOURS) => self.layer.prims[prim].mesh.colours.indices = Some(self.integers()?),
                 Some(base) => {
                     let indices = self.integers()?;
                     let mesh = &mut self.layer.prims[prim].mesh;
@@ -548,6 +554,7 @@ pub(super) fn is_read(kind: PrimKind, property: &str, property_type: &str) -> bo
                     "points" | "faceVertexCounts" | "faceVertexIndices" | "orientation" | "extent" | "material:binding"
                 )
                 || is_uv(property, property_type)
+                || is_colour(property)
                 || rest_field(property).is_some()
         }
         PrimKind::Subset => matches!(property, "indices" | "material:binding"),

@@ -135,6 +135,11 @@ fn push_mesh(
         line("        interpolation = \"vertex\"".into());
         line("    )".into());
     }
+    if let Some(colours) = file.single_colours() {
+        line(format!("    color3f[] primvars:displayColor = [{}] (", tuples(&colours[vertices.clone()])));
+        line("        interpolation = \"vertex\"".into());
+        line("    )".into());
+    }
     let rounded = |positions: &[DVec3]| -> Vec<DVec3> {
         let own = positions[vertices.clone()].iter();
         own.map(|&position| Precision::Single.round_point(conversion.to_file(position))).collect()

@@ -5,6 +5,7 @@ use super::damaged;
 use super::value::Value;
 use crate::mesh::error::Flaw;
 use crate::mesh::text::name;
+use crate::mesh::usda::colours::{COLOURS, is_colour};
 use crate::mesh::usda::parser::{Layer, MeshData, Prim, PrimKind, Samples, is_read, rest_field};
 use crate::mesh::usda::xform::Xform;
 use std::collections::HashSet;
@@ -112,7 +113,11 @@ impl<'a> Reader<'a> {
             }
             return Ok(());
         }
-        if let Some(samples) = self.value(path, "timeSamples") {
+        let samples = self.value(path, "timeSamples");
+        if samples.is_some() && is_colour(property) {
+            return Ok(());
+        }
+        if let Some(samples) = samples {
             self.layer.time_sampled += 1;
             let samples = samples.samples()?;
             if self.samples == Samples::All && (property == "points" || property.starts_with("xformOp:")) {
@@ -130,8 +135,10 @@ impl<'a> Reader<'a> {
         }
         let interpolation = self.word(path, "interpolation")?;
         let mesh = &mut self.layer.prims[prim].mesh;
-        if let Some(interpolation) = interpolation.filter(|_| property == mesh.uv_name) {
-            mesh.uv_interpolation = interpolation;
+        match interpolation {
+            Some(interpolation) if property == mesh.uv_name => mesh.uv_interpolation = interpolation,
+            Some(interpolation) if property == COLOURS => mesh.colours.interpolation = interpolation,
+            _ => {}
         }
         Ok(())
     }
@@ -164,12 +171,14 @@ impl<'a> Reader<'a> {
             _ if property.starts_with("xformOp:") => {
                 prim.xform.values.push((property.to_owned(), value.numbers()?));
             }
+            COLOURS => mesh.colours.values = value.numbers()?,
             _ => match (rest_field(property), property.strip_suffix(":indices")) {
                 (Some("restShapePoints"), _) => mesh.rest.points = value.numbers()?,
                 (Some("restTriVtxIndices"), _) => mesh.rest.triangles = value.integers()?,
                 (Some("restAdjTriPairs"), _) => mesh.rest.pairs = value.integers()?,
                 (Some("restBendAngles"), _) => mesh.rest.angles_degrees = value.numbers()?,
                 (Some(_), _) => mesh.rest.default_angles = value.word()?,
+                (None, Some(COLOURS)) => mesh.colours.indices = Some(value.integers()?),
                 (None, Some(base)) if base == mesh.uv_name => mesh.uv_indices = Some(value.integers()?),
                 (None, Some(_)) => {}
                 (None, None) if mesh.uv_name.is_empty() || property == "primvars:st" => {
