@@ -78,7 +78,7 @@ impl Untangling {
         let mut rungs = TABLE.iter().filter(|(of, _)| *of == phase);
         rungs.find_map(|(_, rung)| {
             let is_open = self.has_rung(rung.name()) && rung.applies(self, tangle);
-            if is_open { rung.act(self, tangle) } else { None }
+            if is_open { self.writing(rung.name().name(), |run| rung.act(run, tangle)) } else { None }
         })
     }
 

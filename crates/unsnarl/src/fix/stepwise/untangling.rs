@@ -14,6 +14,7 @@ use super::watch::Watch;
 use super::{FixSettings, Outcome, Patient, Stop, sizes};
 use crate::analysis::{self, Tangle};
 use crate::dynamics;
+use crate::fix::Writers;
 use crate::model::Model;
 use crate::state::State;
 use crate::untangle::StepMemory;
@@ -89,6 +90,7 @@ impl Untangling {
     /// Cloth begins elsewhere than in the input: what has moved, and the rings around it, may move on.
     pub fn begin_at(&mut self, cloth: &[DVec3]) {
         self.move_to(cloth);
+        self.ledger.writers = Writers::default();
     }
 
     /// Positions of cloth, then of bodies.
@@ -174,6 +176,7 @@ impl Untangling {
             tangle,
             steps: self.ledger.steps,
             resolvers: self.ledger.resolvers,
+            writers: self.ledger.writers,
             red_history: self.shortening.red_history,
             assumptions: self.shortening.theorem.counts,
             pulls: self.shortening.memory.tally.counts(),
