@@ -3,7 +3,7 @@
 //! `cargo run --release -p unsnarl-benches --bin folds -- fix METHOD CASE SEEDS [STRIP]` repairs made folds without gravity;
 //! `... -- sim METHOD CASE SEEDS [STRIP] [STEPS]` simulates them without gravity and inertia, step by step. CASE is `all` or one
 //! of bli, collar, lapel, sleeve, skirt; both cuts are run for each seed. STRIP is what is left of the stiffness of
-//! torn triangles. One row for each mesh, then how many lost every BLI and how many are clean by the exact check.
+//! torn triangles. A sixth word of `sim`, `log`, tells every step. One row for each mesh, then how many lost every BLI and how many are clean by the exact check.
 
 use rayon::prelude::*;
 use unsnarl::analysis::{self, Assembly, ContourKind, Tangle, Workspace};
@@ -28,6 +28,7 @@ struct Task {
     method: Method,
     strip: f64,
     steps: usize,
+    is_logged: bool,
 }
 
 /// What came of a mesh.
@@ -42,7 +43,13 @@ fn main() {
     let word = |at: usize| arguments.get(at).map(String::as_str).unwrap_or_default();
     let number = |at: usize, usual: f64| word(at).parse().unwrap_or(usual);
     let method: Method = word(1).parse().unwrap_or(Method::Blir);
-    let task = Task { is_sim: word(0) == "sim", method, strip: number(4, 0.0), steps: number(5, 150.0) as usize };
+    let task = Task {
+        is_sim: word(0) == "sim",
+        method,
+        strip: number(4, 0.0),
+        steps: number(5, 150.0) as usize,
+        is_logged: word(6) == "log",
+    };
     let cases = CASES.into_iter().filter(|case| word(2) == "all" || word(2).is_empty() || word(2) == *case);
     let seeds = number(3, 3.0) as u64;
     let mut meshes = Vec::new();
@@ -157,6 +164,15 @@ fn simulate(
             last = Some(step);
         }
         clean = clean.filter(|_| tangle.is_empty()).or(tangle.is_empty().then_some(step));
+        if task.is_logged {
+            let state = &simulation.state;
+            let tears: Vec<String> =
+                state.tearing.jobs.iter().map(|job| format!("{} {:.0}", job.strip.len(), job.waited)).collect();
+            let flips: Vec<String> = (state.flips.iter())
+                .map(|job| format!("wrong {} of {} waited {:.0}", job.least_wrong, job.flap.len(), job.waited))
+                .collect();
+            println!("{step}: {}; tears {tears:?} flips {flips:?}", kinds(&tangle));
+        }
         if let Ok(report) = simulation.advance(STEP, &mut |_| Flow::GoOn) {
             halved += report.halved_steps;
         }

@@ -21,7 +21,7 @@ use crate::untangle::resolvers::esef::{self, EsefReport, EsefSettings, Pull};
 use crate::untangle::resolvers::main_component;
 use crate::untangle::resolvers::tally::Tally;
 use std::borrow::Cow;
-use unsnarl_geometry::{Topology, TriangleId};
+use unsnarl_geometry::{Topology, TriangleId, VertexId};
 
 /// What edge shortening remembers from step to step.
 #[derive(Clone, Debug, Default)]
@@ -162,13 +162,16 @@ fn shorten(context: &StepContext, tangle: &Tangle, memory: &mut StepMemory) -> S
     memory.tearing.give_back_angles(&mut angles);
     memory.flips.iter().for_each(|job| job.give_back(&mut angles));
     let folds = bli::find(tangle, model.topology.triangle_count());
-    let owners = owners(context, &folds, memory);
+    let owners = owners(context, (&folds, tangle), memory);
     let to_tear = settings.method.tears() && tears != Tears::Off;
     let torn = folds.iter().zip(&owners).filter(|(_, owner)| to_tear && owner.is_none());
     let torn: Vec<Bli> = torn.map(|(bli, _)| bli.clone()).collect();
     let mut colours = colours_to_shorten(topology, tangle, settings.method);
     if tears == Tears::Yielding && !torn.is_empty() && settings.method.shortens() {
         leave_strips_alone(topology, &torn, colours.to_mut());
+    }
+    if owners.iter().any(Option::is_some) && settings.method.shortens() {
+        leave_flaps_alone(&memory.flips, model, colours.to_mut());
     }
     let esef_settings = EsefSettings { gamma: settings.gamma, ..EsefSettings::default() };
     let pace = (situation.step, &esef_settings);
@@ -180,7 +183,7 @@ fn shorten(context: &StepContext, tangle: &Tangle, memory: &mut StepMemory) -> S
         hinge_stiffness: vec![1.0; model.hinges.len()],
         ..Remedy::default()
     };
-    let (flipped, groups) = flip(context, (&folds, &owners), memory, &mut remedy);
+    let (flipped, groups) = flip(context, (&folds, &owners, tangle), memory, &mut remedy);
     let tear = match tears {
         Tears::Off => Tear::default(),
         Tears::Elastic => memory.tearing.apply_elastic(model, &torn, settings.tear_stiffening, &mut remedy),
@@ -204,12 +207,13 @@ fn shorten(context: &StepContext, tangle: &Tangle, memory: &mut StepMemory) -> S
 }
 
 /// What flips look at.
-fn flip_scene<'a>(context: &StepContext<'a>) -> FlipScene<'a> {
+fn flip_scene<'a>(context: &StepContext<'a>, tangle: &'a Tangle) -> FlipScene<'a> {
     let StepContext { model, situation, settings, .. } = *context;
     FlipScene {
         model,
         topology: situation.assembly.topology(),
         positions: situation.positions,
+        tangle,
         local_size: situation.local_size,
         step: situation.step,
         gamma: settings.gamma,
@@ -217,23 +221,23 @@ fn flip_scene<'a>(context: &StepContext<'a>) -> FlipScene<'a> {
 }
 
 /// Which flip each fold belongs to.
-fn owners(context: &StepContext, folds: &[Bli], memory: &mut StepMemory) -> Owners {
+fn owners(context: &StepContext, (folds, tangle): (&[Bli], &Tangle), memory: &mut StepMemory) -> Owners {
     if context.flips == Flips::Off || !context.settings.method.flips() {
         memory.flips.clear();
         return vec![None; folds.len()];
     }
-    chart::decide(&flip_scene(context), folds, context.design, (&mut memory.flips, &memory.tearing))
+    chart::decide(&flip_scene(context, tangle), folds, context.design, (&mut memory.flips, &memory.tearing))
 }
 
 /// Goes on with all flips: wishes and angles in the remedy, and what may cross.
 fn flip(
     context: &StepContext,
-    (folds, owners): (&[Bli], &Owners),
+    (folds, owners, tangle): (&[Bli], &Owners, &Tangle),
     memory: &mut StepMemory,
     remedy: &mut Remedy,
 ) -> (FlipReport, CrossingGroups) {
     let (mut report, mut groups) = (FlipReport::default(), CrossingGroups::default());
-    let scene = flip_scene(context);
+    let scene = flip_scene(context, tangle);
     for (at, job) in memory.flips.iter_mut().enumerate() {
         let own: Vec<&Bli> =
             folds.iter().zip(owners).filter(|(_, owner)| **owner == Some(at)).map(|(bli, _)| bli).collect();
@@ -272,6 +276,20 @@ fn leave_strips_alone(topology: &Topology, torn: &[Bli], colours: &mut Colours) 
     let is_torn = |triangle: &TriangleId| strips.binary_search(triangle).is_ok();
     colours.outermost_red_vertices.retain(|&vertex| !topology.vertex_triangles(vertex).iter().any(is_torn));
     colours.red_star_triangles.retain(|(triangle, _)| !is_torn(triangle));
+}
+
+/// Nothing of a flap that flips, or of what it lies on, is pulled or shrinks while its folds are there.
+fn leave_flaps_alone(flips: &[FlipJob], model: &Model, colours: &mut Colours) {
+    let mut is_busy = vec![false; model.topology.vertex_count()];
+    for job in flips.iter().filter(|job| !job.is_stalled && job.crease.is_empty()) {
+        let ground = job.ground.iter().flat_map(|&triangle| model.topology.triangle(triangle));
+        ground.chain(job.flap.iter().copied()).for_each(|vertex| is_busy[vertex.index()] = true);
+    }
+    let busy = |vertex: VertexId| is_busy.get(vertex.index()) == Some(&true);
+    colours.outermost_red_vertices.retain(|&vertex| !busy(vertex));
+    let is_of_cloth = |triangle: TriangleId| triangle.index() < model.topology.triangle_count();
+    let is_free = |triangle: TriangleId| !model.topology.triangle(triangle).into_iter().any(busy);
+    colours.red_star_triangles.retain(|&(triangle, _)| !is_of_cloth(triangle) || is_free(triangle));
 }
 
 #[cfg(test)]

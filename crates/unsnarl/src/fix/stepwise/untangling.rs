@@ -75,7 +75,7 @@ impl Untangling {
             shortening: Shortening { memory, ..Shortening::default() },
             folding: Folding::default(),
             relaxation: Relaxation::default(),
-            watch: Watch::default(),
+            watch: Watch { folds_first: settings.untangle.method.is_steps_alone(), ..Watch::default() },
             ledger: Ledger::default(),
             memory: Memory::default(),
             stop: Arc::new(|| false),
@@ -113,6 +113,11 @@ impl Untangling {
     pub(super) fn analyze_unpinched(&mut self) -> Tangle {
         let tangle = self.analyze();
         self.without_pinched(&tangle).into_owned()
+    }
+
+    fn present_badness(&mut self) -> usize {
+        let tangle = self.analyze_unpinched();
+        self.watch.badness(&tangle)
     }
 
     /// How long all contours would be at these positions of cloth and bodies, in segments.
@@ -158,7 +163,7 @@ impl Untangling {
     pub fn finish(mut self) -> Outcome {
         self.keep_least_strained();
         if let Some(best) = self.watch.best().cloned()
-            && best.red_triangles < self.analyze_unpinched().colours.red_triangles.len()
+            && best.badness < self.present_badness()
         {
             self.adopt(&best.cloth);
         }

@@ -102,3 +102,76 @@ pub fn decide(
     }
     owners.iter().map(|owner| owner.filter(|&job| !flips[job].is_stalled)).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::{self, Cut, Recipe};
+    use crate::scene::garment::CreasePath;
+    use crate::untangle::folds::bli::{self, tests::made};
+    use crate::untangle::mesh_sizes::mesh_sizes;
+
+    /// The flips and the owners of all folds of a made case, in the given order of folds.
+    fn decided(name: &str, style: Option<FoldStyle>, is_reversed: bool) -> (Vec<FlipJob>, Owners) {
+        let (model, state, _, tangle) = made(name, Cut::Irregular, 3);
+        let case = samples::find(name).unwrap();
+        let recipe = Recipe { resolution: case.default_resolution, cut: Cut::Irregular, seed: 3 };
+        let mut creases = Vec::new();
+        for crease in &case.make(&recipe).description.creases {
+            let CreasePath::Edges(edges) = &crease.path else { continue };
+            creases.extend(edges.iter().map(|ends| (ends.map(VertexId), crease.rest_angle)));
+        }
+        let styles = vec![style; model.masses.len()];
+        let scene = FlipScene {
+            model: &model,
+            topology: &model.topology,
+            positions: &state.positions,
+            tangle: &tangle,
+            local_size: &mesh_sizes(&model, model.masses.len()),
+            step: 0.02,
+            gamma: 0.8,
+        };
+        let mut folds = bli::find(&tangle, model.topology.triangle_count());
+        if is_reversed {
+            folds.reverse();
+        }
+        let (mut flips, design) = (Vec::new(), Design { styles: &styles, creases: &creases });
+        let owners = decide(&scene, &folds, design, (&mut flips, &Tearing::default()));
+        (flips, owners)
+    }
+
+    #[test]
+    fn without_a_style_folds_are_torn() {
+        for name in ["bli", "collar", "lapel", "sleeve", "skirt"] {
+            for style in [None, Some(FoldStyle::Unfold)] {
+                let (flips, owners) = decided(name, style, false);
+                assert!(flips.is_empty() && owners.iter().all(Option::is_none), "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_crease_through_the_loop_vertex_is_flipped_to_its_side_and_without_one_the_fold_is_torn() {
+        let (flips, owners) = decided("lapel", Some(FoldStyle::Crease), false);
+        assert_eq!((flips.len(), owners), (1, vec![Some(0)]));
+        assert_eq!(flips[0].side, 1.0, "a negative angle is to the front");
+        assert!(!flips[0].crease.is_empty());
+        assert_eq!(decided("collar", Some(FoldStyle::Crease), false).0, Vec::new());
+    }
+
+    #[test]
+    fn the_stretch_that_curls_in_is_folded_out_and_the_other_one_in_whatever_the_order() {
+        for name in ["collar", "sleeve", "skirt"] {
+            let (flips, owners) = decided(name, Some(FoldStyle::FoldOut), false);
+            assert_eq!((flips.len(), owners), (1, vec![Some(0); 2]), "{name}");
+            let (again, _) = decided(name, Some(FoldStyle::FoldOut), true);
+            assert_eq!(flips[0].flap, again[0].flap, "{name}");
+            if name != "collar" {
+                let (inward, _) = decided(name, Some(FoldStyle::FoldIn), false);
+                assert_eq!(inward.len(), 1, "{name}");
+                let is_of_both = |vertex: &VertexId| flips[0].flap.binary_search(vertex).is_ok();
+                assert!(!inward[0].flap.iter().any(is_of_both), "{name}");
+            }
+        }
+    }
+}

@@ -13,6 +13,7 @@
 
 use super::bli::Bli;
 use super::region::{Region, flood};
+use crate::analysis::Tangle;
 use crate::dynamics::{Guidance, hinge};
 use crate::model::Model;
 use crate::untangle::nearest::NearestTriangle;
@@ -71,6 +72,8 @@ pub struct FlipScene<'a> {
     pub topology: &'a Topology,
     /// Where everything is.
     pub positions: &'a [DVec3],
+    /// What crosses there.
+    pub tangle: &'a Tangle,
     /// The size of the mesh at each vertex, metres.
     pub local_size: &'a [f64],
     /// Length of the step, seconds.
@@ -127,7 +130,8 @@ impl FlipJob {
     /// The flip of a region to a side.
     pub fn regional(model: &Model, region: &Region, side: f64) -> Self {
         let mut near: FxHashSet<VertexId> = region.ground.iter().chain(&region.crest).copied().collect();
-        let mut front: Vec<VertexId> = near.iter().copied().collect();
+        // Rings around the crest would reach the flap of the neighbouring stretch of border.
+        let mut front: Vec<VertexId> = region.ground.clone();
         for _ in 0..GROUND_RINGS {
             let ring = front.iter().flat_map(|&at| model.topology.ring(at));
             front = ring.filter(|at| region.flap.binary_search(at).is_err() && !near.contains(at)).collect();
@@ -199,8 +203,12 @@ impl FlipJob {
     pub fn has(&self, topology: &Topology, bli: &Bli) -> bool {
         let is_crest = |vertex: VertexId| self.crest.binary_search(&vertex).is_ok();
         let is_flap = |vertex: VertexId| self.flap.binary_search(&vertex).is_ok();
-        let is_at_fold =
-            is_crest(bli.loop_vertex) || is_flap(bli.loop_vertex) || topology.ring(bli.loop_vertex).any(is_crest);
+        let is_ground = |triangle: &TriangleId| self.ground.binary_search(triangle).is_ok();
+        let vertex = bli.loop_vertex;
+        let is_at_fold = is_crest(vertex)
+            || is_flap(vertex)
+            || topology.ring(vertex).any(is_crest)
+            || topology.vertex_triangles(vertex).iter().any(is_ground);
         is_at_fold && topology.edge(bli.boundary_edge).into_iter().any(is_flap)
     }
 
@@ -255,7 +263,8 @@ impl FlipJob {
         for bli in own {
             groups.add(scene.topology, &bli.strip, &bli.inner);
         }
-        let active = self.active(scene.topology, &wrong, own);
+        self.let_through_crossing(scene, groups);
+        let active = self.active(scene, &wrong);
         let mut feet: Vec<TriangleId> = Vec::new();
         let mut moves = Moves::none(scene.model.masses.len());
         for &vertex in &active {
@@ -282,10 +291,29 @@ impl FlipJob {
         FlipPlan { guidance: moves.guidance(&scene.model.masses, scene.step, gain), wrong: wrong.len() }
     }
 
+    /// What crosses between flap and ground may cross on, whatever its contour has become.
+    fn let_through_crossing(&self, scene: &FlipScene, groups: &mut CrossingGroups) {
+        let is_flap = |triangle: TriangleId| {
+            scene.topology.triangle(triangle).iter().any(|corner| self.flap.binary_search(corner).is_ok())
+        };
+        let is_ground = |triangle: TriangleId| self.ground.binary_search(&triangle).is_ok();
+        let (mut flap, mut ground) = (Vec::new(), Vec::new());
+        for &[first, second] in scene.tangle.contours.iter().flat_map(|tangled| &tangled.contour.segments) {
+            for [one, other] in [[first, second], [second, first]] {
+                if is_flap(one) && is_ground(other) {
+                    flap.push(one);
+                    ground.push(other);
+                }
+            }
+        }
+        groups.add(scene.topology, &flap, &ground);
+    }
+
     /// The wrong vertices that end a crossed edge; if there are none, those next to a right one.
-    fn active(&self, topology: &Topology, wrong: &[VertexId], own: &[&Bli]) -> Vec<VertexId> {
-        let crossed: FxHashSet<VertexId> =
-            own.iter().flat_map(|bli| &bli.crossed).flat_map(|&edge| topology.edge(edge)).collect();
+    fn active(&self, scene: &FlipScene, wrong: &[VertexId]) -> Vec<VertexId> {
+        let topology = scene.topology;
+        let points = scene.tangle.contours.iter().flat_map(|tangled| &tangled.contour.points);
+        let crossed: FxHashSet<VertexId> = points.flat_map(|point| topology.edge(point.edge)).collect();
         let first: Vec<VertexId> = wrong.iter().copied().filter(|vertex| crossed.contains(vertex)).collect();
         if !first.is_empty() {
             return first;
