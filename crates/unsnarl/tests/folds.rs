@@ -72,7 +72,7 @@ fn edge_shortening_alone_leaves_folds_as_they_are() {
         let before = analysis::analyze(&made.assembly, &made.state.positions, &mut Workspace::default());
         let outcome = repaired(&made, FixMethod::Esef);
         assert_eq!(outcome.tangle.count(ContourKind::Bli), before.count(ContourKind::Bli), "{name}");
-        assert_eq!((outcome.resolvers.tearing, outcome.resolvers.esef), (0, 0), "{name}");
+        assert_eq!(outcome.resolvers.tearing, 0, "{name}");
     }
 }
 
@@ -101,7 +101,9 @@ fn simulation(made: &Made, method: Method, integration: Integration) -> Simulati
 }
 
 fn advance(simulation: &mut Simulation, steps: usize) {
-    (0..steps).for_each(|_| drop(simulation.advance(STEP, &mut |_| Flow::GoOn).unwrap()));
+    for _ in 0..steps {
+        simulation.advance(STEP, &mut |_| Flow::GoOn).unwrap();
+    }
 }
 
 fn crossing(made: &Made, state: &State) -> Tangle {
@@ -205,9 +207,9 @@ fn a_torn_strip_never_enters_a_ball() {
     }
 }
 
-/// Creases and flaps by flips alone: what is left is as designed, hardly strained, and only steps moved it.
+/// By the crease flip and edge shortening, without tearing: hardly strained, and only steps moved it.
 #[test]
-fn flips_alone_put_a_lapel_right() {
+fn a_crease_flip_puts_a_lapel_right() {
     for cut in [Cut::Regular, Cut::Irregular] {
         let made = made("lapel", cut, 3, RestAngles::AsLoaded);
         let outcome = repaired(&made, FixMethod::Blir);
