@@ -31,7 +31,7 @@ struct Made {
 
 fn made(name: &str, cut: Cut, seed: u64, rest_angles: RestAngles) -> Made {
     let case = samples::find(name).unwrap();
-    let sample = case.make(&Recipe { resolution: case.smallest_resolution.max(10), cut, seed });
+    let sample = case.make(&Recipe { resolution: case.default_resolution, cut, seed });
     let assembly = Assembly::of_cloth(name, &sample.mesh).unwrap();
     let names: Vec<String> = sample.parts.iter().map(|part| part.name.clone()).collect();
     let groups = TriangleGroups { names: &names, of_triangle: &sample.part_of_triangle() };
@@ -202,7 +202,7 @@ fn a_torn_strip_never_enters_a_ball() {
         let all = world.all_positions(&simulation.state);
         let verdict = analysis::verdict(world.assembly(), &all, &mut Workspace::default());
         let count = made.model.topology.triangle_count();
-        let is_with_ball = |pair: &&analysis::verdict::IntersectingPair| pair.second.index() >= count;
+        let is_with_ball = |pair: &&unsnarl::geometry::intersection::IntersectingPair| pair.second.index() >= count;
         assert_eq!(verdict.pairs.iter().filter(is_with_ball).count(), 0, "step {step}");
     }
 }

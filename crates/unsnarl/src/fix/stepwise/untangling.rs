@@ -75,7 +75,7 @@ impl Untangling {
             shortening: Shortening { memory, ..Shortening::default() },
             folding: Folding::default(),
             relaxation: Relaxation::default(),
-            watch: Watch { folds_first: settings.untangle.method.is_steps_alone(), ..Watch::default() },
+            watch: Watch::new(settings.untangle.method.is_steps_alone()),
             ledger: Ledger::default(),
             memory: Memory::default(),
             stop: Arc::new(|| false),

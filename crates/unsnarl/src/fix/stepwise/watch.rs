@@ -20,7 +20,7 @@ pub enum Advance {
 #[derive(Clone, Debug, Default)]
 pub struct Watch {
     /// Whether folds that bite into themselves count before anything red, as where they are to be undone by steps alone.
-    pub folds_first: bool,
+    folds_first: bool,
     least: Option<(usize, f64)>,
     best: Option<Best>,
     steps_since: usize,
@@ -45,6 +45,11 @@ pub struct Best {
 const FOLD: usize = 1_000_000;
 
 impl Watch {
+    /// Watches from now on; whether folds count first.
+    pub fn new(folds_first: bool) -> Self {
+        Self { folds_first, ..Self::default() }
+    }
+
     /// How bad a tangle is.
     pub fn badness(&self, tangle: &Tangle) -> usize {
         let folds = if self.folds_first { tangle.count(ContourKind::Bli) } else { 0 };
@@ -93,7 +98,7 @@ impl Watch {
 
     /// Forgets everything: cloth has been moved from outside.
     pub fn reset(&mut self) {
-        *self = Self { folds_first: self.folds_first, ..Self::default() };
+        *self = Self::new(self.folds_first);
     }
 
     /// The best state so far.
