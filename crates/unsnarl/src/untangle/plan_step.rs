@@ -13,7 +13,7 @@ use crate::analysis::{Colours, ContourKind, Tangle, TangledContour};
 use crate::model::Model;
 use crate::settings::{TearSettings, UntangleSettings};
 use crate::untangle::folds::bli::{self, Bli};
-use crate::untangle::folds::chart::{self, Design, Owners};
+use crate::untangle::folds::chart::{self, Design, Kept, Owners};
 use crate::untangle::folds::flip::{FlipJob, FlipScene};
 use crate::untangle::folds::tearing::{Tear, TearPace, Tearing};
 use crate::untangle::resolvers::crossing_groups::CrossingGroups;
@@ -226,7 +226,9 @@ fn owners(context: &StepContext, (folds, tangle): (&[Bli], &Tangle), memory: &mu
         memory.flips.clear();
         return vec![None; folds.len()];
     }
-    chart::decide(&flip_scene(context, tangle), folds, context.design, (&mut memory.flips, &memory.tearing))
+    let kept = if context.settings.method == Method::Auto { Kept::Creases } else { Kept::CreasesAndFlaps };
+    let memory = (&mut memory.flips, &memory.tearing);
+    chart::decide(&flip_scene(context, tangle), folds, (context.design, kept), memory)
 }
 
 /// Goes on with all flips: wishes and angles in the remedy, and what may cross.

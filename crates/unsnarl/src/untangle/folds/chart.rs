@@ -11,7 +11,8 @@
 //! do not depend on the order of contours. The height of the flap has to say the same as its curl. (Cha 2022, 5.5 and
 //! figure 5.7)
 //!
-//! Departs: the label of a panel, or the user, asks for folding out; without them folds are torn.
+//! Departs: the label of a panel, or the user, asks for folding out; without them folds are torn. Regional flips are made
+//! only where the method asks for them ([`Kept`]): on collars they get on too slowly to be the default.
 
 use super::bli::Bli;
 use super::curl;
@@ -30,6 +31,15 @@ pub struct Design<'a> {
     pub styles: &'a [Option<FoldStyle>],
     /// The edges of creases with their angles at rest, radians.
     pub creases: &'a [([VertexId; 2], f64)],
+}
+
+/// Which folds are flipped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kept {
+    /// Those with a crease; others are torn.
+    Creases,
+    /// Those with a crease, and flaps between two BLI that are to be folded out or in.
+    CreasesAndFlaps,
 }
 
 impl Design<'_> {
@@ -51,7 +61,7 @@ pub type Owners = Vec<Option<usize>>;
 pub fn decide(
     scene: &FlipScene,
     folds: &[Bli],
-    design: Design,
+    (design, kept): (Design, Kept),
     (flips, tearing): (&mut Vec<FlipJob>, &Tearing),
 ) -> Owners {
     let topology = &scene.model.topology;
@@ -76,9 +86,9 @@ pub fn decide(
         }
     }
     let side_of = |at: usize| match design.style(&folds[at]) {
-        FoldStyle::FoldOut => Some(1.0),
-        FoldStyle::FoldIn => Some(-1.0),
-        FoldStyle::Unfold | FoldStyle::Crease => None,
+        FoldStyle::FoldOut if kept == Kept::CreasesAndFlaps => Some(1.0),
+        FoldStyle::FoldIn if kept == Kept::CreasesAndFlaps => Some(-1.0),
+        _ => None,
     };
     if (0..folds.len()).any(|at| is_open(at, &owners) && side_of(at).is_some()) {
         let mut taken: FxHashSet<VertexId> = FxHashSet::default();
@@ -136,7 +146,7 @@ mod tests {
             folds.reverse();
         }
         let (mut flips, design) = (Vec::new(), Design { styles: &styles, creases: &creases });
-        let owners = decide(&scene, &folds, design, (&mut flips, &Tearing::default()));
+        let owners = decide(&scene, &folds, (design, Kept::CreasesAndFlaps), (&mut flips, &Tearing::default()));
         (flips, owners)
     }
 

@@ -21,7 +21,7 @@ use crate::untangle::resolvers::crossing_groups::{CrossingGroups, Elements};
 use crate::untangle::resolvers::goals::Moves;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::f64::consts::{FRAC_PI_2, TAU};
-use unsnarl_geometry::{DVec3, Topology, TriangleId, VertexId};
+use unsnarl_geometry::{DVec3, EdgeId, Topology, TriangleId, VertexId};
 
 /// Rings beyond the ground's own that heights are measured against.
 const GROUND_RINGS: usize = 3;
@@ -208,7 +208,7 @@ impl FlipJob {
         let is_at_fold = is_crest(vertex)
             || is_flap(vertex)
             || topology.ring(vertex).any(is_crest)
-            || topology.vertex_triangles(vertex).iter().any(is_ground);
+            || (self.crease.is_empty() && topology.vertex_triangles(vertex).iter().any(is_ground));
         is_at_fold && topology.edge(bli.boundary_edge).into_iter().any(is_flap)
     }
 
@@ -263,8 +263,10 @@ impl FlipJob {
         for bli in own {
             groups.add(scene.topology, &bli.strip, &bli.inner);
         }
-        self.let_through_crossing(scene, groups);
-        let active = self.active(scene, &wrong);
+        if self.crease.is_empty() {
+            self.let_through_crossing(scene, groups);
+        }
+        let active = self.active(scene, &wrong, own);
         let mut feet: Vec<TriangleId> = Vec::new();
         let mut moves = Moves::none(scene.model.masses.len());
         for &vertex in &active {
@@ -309,11 +311,16 @@ impl FlipJob {
         groups.add(scene.topology, &flap, &ground);
     }
 
-    /// The wrong vertices that end a crossed edge; if there are none, those next to a right one.
-    fn active(&self, scene: &FlipScene, wrong: &[VertexId]) -> Vec<VertexId> {
+    /// The wrong vertices that end a crossed edge; if there are none, those next to a right one. Beside a crease only
+    /// edges of its own BLI count: what else crosses there is for edge shortening.
+    fn active(&self, scene: &FlipScene, wrong: &[VertexId], own: &[&Bli]) -> Vec<VertexId> {
         let topology = scene.topology;
         let points = scene.tangle.contours.iter().flat_map(|tangled| &tangled.contour.points);
-        let crossed: FxHashSet<VertexId> = points.flat_map(|point| topology.edge(point.edge)).collect();
+        let edges: Vec<EdgeId> = match self.crease.is_empty() {
+            true => points.map(|point| point.edge).collect(),
+            false => own.iter().flat_map(|bli| bli.crossed.iter().copied()).collect(),
+        };
+        let crossed: FxHashSet<VertexId> = edges.into_iter().flat_map(|edge| topology.edge(edge)).collect();
         let first: Vec<VertexId> = wrong.iter().copied().filter(|vertex| crossed.contains(vertex)).collect();
         if !first.is_empty() {
             return first;
