@@ -1,9 +1,12 @@
 //! Folds that bite into themselves, by one resolver alone: what is left, who moved cloth, and how strained it is.
 //!
-//! `cargo run --release -p unsnarl-benches --bin folds -- fix METHOD CASE SEEDS [STRIP]` repairs made folds without gravity;
-//! `... -- sim METHOD CASE SEEDS [STRIP] [STEPS]` simulates them without gravity and inertia, step by step. CASE is `all` or one
+//! `cargo run --release -p unsnarl-benches --bin folds -- fix METHOD CASE SEEDS [STRIP]` repairs made folds without
+//! gravity;
+//! `... -- sim METHOD CASE SEEDS [STRIP] [STEPS]` simulates them without gravity and inertia, step by step. CASE is
+//! `all` or one
 //! of bli, collar, lapel, sleeve, skirt; both cuts are run for each seed. STRIP is what is left of the stiffness of
-//! torn triangles. A sixth word of `sim`, `log`, tells every step. One row for each mesh, then how many lost every BLI and how many are clean by the exact check.
+//! torn triangles. A sixth word of `sim`, `log`, tells every step. One row for each mesh, then how many lost every
+//! BLI and how many are clean by the exact check.
 
 use rayon::prelude::*;
 use unsnarl::analysis::{self, Assembly, ContourKind, Tangle, Workspace};
@@ -138,7 +141,7 @@ fn repair(
 /// The resolvers of folds that acted.
 fn acted(outcome: &fix::Outcome) -> Vec<(&'static str, usize)> {
     let of = &outcome.resolvers;
-    let counts = [("tear", of.tearing), ("region", of.regional_flip), ("crease", of.crease_flip)];
+    let counts = [("tear", of.tearing), ("region", of.flips.regional), ("crease", of.flips.crease)];
     counts.into_iter().filter(|(_, count)| *count > 0).collect()
 }
 

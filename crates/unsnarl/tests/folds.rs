@@ -215,7 +215,7 @@ fn a_crease_flip_puts_a_lapel_right() {
         let outcome = repaired(&made, FixMethod::Blir);
         let row = format!("{cut:?}: {:?} {:?}", outcome.resolvers, outcome.writers);
         assert!(outcome.verdict.is_clean(), "{row}");
-        assert!(outcome.resolvers.crease_flip > 0 && outcome.resolvers.tearing == 0, "{row}");
+        assert!(outcome.resolvers.flips.crease > 0 && outcome.resolvers.tearing == 0, "{row}");
         assert!(wrote_steps_alone(&outcome), "{row}");
         let edges = Spread::of_edges(&made.model, &outcome.positions);
         assert!(edges.p01 > 0.9 && edges.p99 < 1.1, "{row} {edges:?}");

@@ -1,6 +1,7 @@
 //! Folds that are being torn or flipped, in a frame of a cache.
 //!
-//! Jobs are rows of numbers, their triangles, vertices and hinges one list after the other. Rows that do not fit the cloth are
+//! Jobs are rows of numbers, their triangles, vertices and hinges one list after the other. Rows that do not fit the
+//! cloth are
 //! left out: a cache that was damaged may forget a tear, but never names what is not there.
 
 use super::container::{Container, ContainerError};

@@ -108,10 +108,8 @@ pub struct ResolverCounts {
     pub esef: usize,
     /// Contours torn, over all steps.
     pub tearing: usize,
-    /// Flaps moved through their ground step by step, over all steps.
-    pub regional_flip: usize,
-    /// Creases bent the other way step by step, over all steps.
-    pub crease_flip: usize,
+    /// Flips step by step.
+    pub flips: FlipCounts,
     /// Flaps that were unfolded and folded over again as wholes.
     pub reflected: usize,
     /// Folds unfolded by reflection.
@@ -132,6 +130,15 @@ pub struct ResolverCounts {
     pub spacing: usize,
 }
 
+/// Folds that were flipped step by step, over all steps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct FlipCounts {
+    /// Flaps moved through their ground.
+    pub regional: usize,
+    /// Creases bent the other way.
+    pub crease: usize,
+}
+
 impl std::ops::AddAssign for ResolverCounts {
     fn add_assign(&mut self, other: Self) {
         self.gia += other.gia;
@@ -139,8 +146,8 @@ impl std::ops::AddAssign for ResolverCounts {
         self.contour_minimisation += other.contour_minimisation;
         self.esef += other.esef;
         self.tearing += other.tearing;
-        self.regional_flip += other.regional_flip;
-        self.crease_flip += other.crease_flip;
+        self.flips.regional += other.flips.regional;
+        self.flips.crease += other.flips.crease;
         self.reflected += other.reflected;
         self.unfolding += other.unfolding;
         self.separate_touching += other.separate_touching;

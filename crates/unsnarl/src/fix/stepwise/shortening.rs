@@ -101,8 +101,8 @@ impl Untangling {
         }
         resolvers.esef += shortened.pulling;
         resolvers.tearing += tear.contours;
-        resolvers.regional_flip += flipped.regions;
-        resolvers.crease_flip += flipped.creases;
+        resolvers.flips.regional += flipped.regions;
+        resolvers.flips.crease += flipped.creases;
         self.shortening.theorem.shortened(&shortened);
         self.state.rest_shapes = std::mem::take(&mut remedy.rest_shapes);
         self.state.triangle_stiffness = std::mem::take(&mut remedy.triangle_stiffness);

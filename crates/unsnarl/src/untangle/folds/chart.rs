@@ -7,11 +7,13 @@
 //! | its style is to fold out (in), and with a neighbour it bounds a flap that curls in (out) | regional flip |
 //! | else | tear |
 //!
-//! Along a border flaps curl in and out by turns, so each BLI bounds one flap at most that is to be flipped, and couples
+//! Along a border flaps curl in and out by turns, so each BLI bounds one flap at most that is to be flipped, and
+//! couples
 //! do not depend on the order of contours. The height of the flap has to say the same as its curl. (Cha 2022, 5.5 and
 //! figure 5.7)
 //!
-//! Departs: the label of a panel, or the user, asks for folding out; without them folds are torn. Regional flips are made
+//! Departs: the label of a panel, or the user, asks for folding out; without them folds are torn. Regional flips are
+//! made
 //! only where the method asks for them ([`Kept`]): on collars they get on too slowly to be the default.
 
 use super::bli::Bli;

@@ -2,7 +2,8 @@
 //!
 //! A cut is a straight line on the cloth as it is at rest, from the ground over the fold to the border. With the
 //! normals `n_0 .. n_m` of its triangles, the first direction `t_0` and the axis `a = unit(n_0 x t_0)`,
-//! `Theta = sum of atan2(a . (n_i x n_i+1), n_i . n_i+1 - (a . n_i)(a . n_i+1))`: the turning of the normal seen along the
+//! `Theta = sum of atan2(a . (n_i x n_i+1), n_i . n_i+1 - (a . n_i)(a . n_i+1))`: the turning of the normal seen
+//! along the
 //! fold. It telescopes on a cylinder. Near `-pi` the flap lies on the front (it curls out), near `pi` on the back (it
 //! curls in). (Cha 2022, appendix E, which gives no formula)
 //!
@@ -44,7 +45,8 @@ pub fn turning_along(model: &Model, positions: &[DVec3], path: &[TriangleId]) ->
     turning(&normals?, middle(3.min(path.len() - 1)) - middle(0))
 }
 
-/// The triangles of the cut from the middle of a border edge, at right angles to it, [`BEYOND_CREST`] times as far as to
+/// The triangles of the cut from the middle of a border edge, at right angles to it, [`BEYOND_CREST`] times as far as
+/// to
 /// the first edge of the crest; from its end to the border. `None` where it meets no crest or another border first.
 pub fn cut(model: &Model, border: EdgeId, crest: &FxHashSet<EdgeId>) -> Option<Vec<TriangleId>> {
     let topology = &model.topology;
@@ -124,7 +126,8 @@ impl Unfolded {
     }
 }
 
-/// The value of an interval of the border: the median over its cuts; `None` where too few agree on a side. Border edges
+/// The value of an interval of the border: the median over its cuts; `None` where too few agree on a side. Border
+/// edges
 /// within two edges of a corner are left out, unless nothing else is left.
 pub fn interval(model: &Model, positions: &[DVec3], border: &[VertexId], crest: &FxHashSet<EdgeId>) -> Option<f64> {
     let edges: Vec<EdgeId> = border.windows(2).filter_map(|pair| model.topology.find_edge(pair[0], pair[1])).collect();

@@ -2,7 +2,8 @@
 //!
 //! In each step the vertices of the flap that are on the wrong side and end a crossed edge (or else lie next to one on
 //! the right side) are wished to the other side of their foot on the ground, the ground by half of that the other way.
-//! Only what has such a vertex, and what crosses already, may pass through the ground near the feet; so no vertex that is
+//! Only what has such a vertex, and what crosses already, may pass through the ground near the feet; so no vertex
+//! that is
 //! right becomes wrong, and the contours approach each other until they meet. (Cha 2022, 5.4)
 //!
 //! A crease flip is the same with a crease in place of the crest: while a hinge of it is bent the wrong way its rest
@@ -142,7 +143,8 @@ impl FlipJob {
         Self::new(side, (region.flap.clone(), ground, region.crest.clone()), Vec::new())
     }
 
-    /// The flip of a BLI whose fold has a crease through its loop vertex, which divides its two ends; `creases` are all
+    /// The flip of a BLI whose fold has a crease through its loop vertex, which divides its two ends; `creases` are
+    /// all
     /// hinges with a designed angle. `None` where there is no such crease.
     pub fn of_crease(model: &Model, bli: &Bli, creases: &[(usize, f64)]) -> Option<Self> {
         let topology = &model.topology;
@@ -212,7 +214,8 @@ impl FlipJob {
         is_at_fold && topology.edge(bli.boundary_edge).into_iter().any(is_flap)
     }
 
-    /// The mean height of the flap over the ground, metres; 0 where it sees none. Feet farther than some edges off do not
+    /// The mean height of the flap over the ground, metres; 0 where it sees none. Feet farther than some edges off do
+    /// not
     /// count.
     pub fn mean_height(&self, scene: &FlipScene) -> f64 {
         const FAR: f64 = 4.0;

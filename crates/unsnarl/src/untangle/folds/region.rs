@@ -1,7 +1,8 @@
 //! The region of a regional flip: a stretch of border between two BLI, the flap behind it, the ground it lies on.
 //!
 //! BLI are neighbours if nothing but border lies between their boundary ends. The loop vertices of two neighbours are
-//! joined along edges, on the crest of the fold; their inner ends are joined over triangles. Both contours and these two
+//! joined along edges, on the crest of the fold; their inner ends are joined over triangles. Both contours and these
+//! two
 //! paths bound the region; the crest divides it into the flap, which has the border, and the ground. (Cha 2022, 5.4)
 //!
 //! Guarantees: flap and ground have no triangle in common; the crest lies in the region, and half of it is bent.
