@@ -25,8 +25,9 @@ use unsnarl_io::mesh::{self, Format, MeshFile};
 const SHORTEST_BREAK: Duration = Duration::from_millis(4);
 
 /// The methods that the page offers, with their names for people.
-const METHODS: [(FixMethod, &str); 7] = [
+const METHODS: [(FixMethod, &str); 8] = [
     (FixMethod::Auto, "Automatic"),
+    (FixMethod::Blir, "Edge shortening, tearing, flips (BLIR)"),
     (FixMethod::Esef, "Edge shortening (ESEF)"),
     (FixMethod::Gia, "Attraction of regions (GIA)"),
     (FixMethod::Icm, "Contour minimisation (ICM)"),

@@ -5,7 +5,7 @@
 use crate::contact::ContactSettings;
 use crate::rigid;
 use crate::untangle::bodies::pinch::PinchSettings;
-use crate::untangle::{ClassicSettings, Method};
+use crate::untangle::{ClassicSettings, FoldStyle, Method};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -54,8 +54,15 @@ pub struct UntangleSettings {
     pub gamma: f64,
     /// Distance that red and green keep, as a share of the mesh's own size. Larger: faster, more jerks; stable up to 0.3.
     pub red_green_separation: f64,
-    /// Factor on bending stiffness around the loop vertex of a torn fold.
+    /// Factor on bending stiffness around the loop vertex of a torn fold whose strip stays elastic, as `auto` of `fix`
+    /// tries first.
     pub tear_stiffening: f64,
+    /// How folds are torn.
+    pub tear: TearSettings,
+    /// What becomes of folds that bite into themselves. `design`: labels of panels and creases decide.
+    pub style: StyleChoice,
+    /// The same for a cloth or a panel; later entries win.
+    pub styles: Vec<StyleAt>,
     /// What only the methods without history have.
     pub classic: ClassicSettings,
     /// Whether cloth that bodies pinch sticks to them.
@@ -71,10 +78,69 @@ impl Default for UntangleSettings {
             gamma: 0.8,
             red_green_separation: 0.1,
             tear_stiffening: 30.0,
+            tear: TearSettings::default(),
+            style: StyleChoice::Design,
+            styles: Vec::new(),
             classic: ClassicSettings::default(),
             flypaper: Flypaper::On,
             pinch: PinchSettings::default(),
         }
+    }
+}
+
+/// What becomes of all folds that bite into themselves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum StyleChoice {
+    /// What labels of panels and creases say; without them they are torn, and unfold.
+    #[default]
+    Design,
+    /// They are torn, and unfold.
+    Unfold,
+    /// They stay folded, to the front.
+    FoldOut,
+    /// They stay folded, to the back.
+    FoldIn,
+    /// They stay folded as their creases are.
+    Crease,
+}
+
+impl StyleChoice {
+    /// The style of every fold; none where the design decides.
+    pub fn of_all(self) -> Option<FoldStyle> {
+        match self {
+            Self::Design => None,
+            Self::Unfold => Some(FoldStyle::Unfold),
+            Self::FoldOut => Some(FoldStyle::FoldOut),
+            Self::FoldIn => Some(FoldStyle::FoldIn),
+            Self::Crease => Some(FoldStyle::Crease),
+        }
+    }
+}
+
+/// What becomes of the folds of a cloth or a panel.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct StyleAt {
+    /// The name of a cloth, or the label of a panel.
+    #[serde(rename = "where")]
+    pub place: String,
+    /// The style.
+    pub style: FoldStyle,
+}
+
+/// How folds that bite into themselves are torn.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct TearSettings {
+    /// What is left of the stiffness of torn triangles, 0 to 1; they are at rest in the shape that they have. Larger: the
+    /// fold opens more slowly.
+    pub strip_stiffness: f64,
+}
+
+impl Default for TearSettings {
+    fn default() -> Self {
+        Self { strip_stiffness: 0.0 }
     }
 }
 

@@ -24,6 +24,7 @@ use crate::step::{Stage, Workspace, largest_stretch, step};
 use crate::untangle::bodies::flypaper::FlypaperWeights;
 use crate::untangle::bodies::pinch::BodyMeshes;
 use crate::untangle::mesh_sizes::mesh_sizes;
+use crate::untangle::{Design, FoldStyle};
 
 /// All that does not change while time goes on.
 #[derive(Clone, Debug)]
@@ -48,6 +49,23 @@ pub struct World {
     /// Simulated bodies, and what they bump into.
     pub rigid: RigidWorld,
     pub(crate) riders: Vec<Rider>,
+    /// What folds are designed to be.
+    pub design: FoldDesign,
+}
+
+/// What folds are designed to be: by style, and by crease.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FoldDesign {
+    /// The style of every vertex of cloth; empty, or `None`: it is unfolded.
+    pub styles: Vec<Option<FoldStyle>>,
+    /// The edges of creases with their angles at rest, radians.
+    pub creases: Vec<([VertexId; 2], f64)>,
+}
+
+impl FoldDesign {
+    pub(crate) fn as_ref(&self) -> Design<'_> {
+        Design { styles: &self.styles, creases: &self.creases }
+    }
 }
 
 /// Vertices that move together on rails.
@@ -122,6 +140,7 @@ impl World {
             body_meshes,
             rigid,
             riders,
+            design: FoldDesign::default(),
         })
     }
 

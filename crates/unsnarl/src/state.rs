@@ -4,6 +4,8 @@ use crate::bodies::Moment;
 use crate::geometry::DVec3;
 use crate::rest_shape::RestShape;
 use crate::rigid::{RigidState, Wrench};
+use crate::untangle::folds::flip::FlipJob;
+use crate::untangle::folds::tearing::Tearing;
 use crate::untangle::resolvers::esef::Pull;
 
 /// Where cloth is, how it moves, and the rest shapes in force.
@@ -21,8 +23,14 @@ pub struct State {
     pub rest_angles: Vec<f64>,
     /// One factor per hinge on its bending stiffness; 1 unless something stiffens or softens it.
     pub hinge_stiffness: Vec<f64>,
+    /// One factor per triangle on its stiffness; 1 unless it is torn.
+    pub triangle_stiffness: Vec<f64>,
     /// Edges that the untangler is shortening or giving back.
     pub pulls: Vec<Pull>,
+    /// Folds that it is tearing or giving back.
+    pub tearing: Tearing,
+    /// Folds that it is flipping.
+    pub flips: Vec<FlipJob>,
     /// The step before this one, for two-step integration; `None` at the start and after a jump.
     pub previous: Option<Previous>,
     /// Simulated bodies: where they are and how they move.
@@ -50,10 +58,13 @@ impl State {
             time: 0.0,
             velocities: vec![DVec3::ZERO; positions.len()],
             positions,
+            triangle_stiffness: vec![1.0; rest_shapes.len()],
             rest_shapes,
             hinge_stiffness: vec![1.0; rest_angles.len()],
             rest_angles,
             pulls: Vec::new(),
+            tearing: Tearing::default(),
+            flips: Vec::new(),
             previous: None,
             rigid: RigidState::default(),
             loads: Vec::new(),

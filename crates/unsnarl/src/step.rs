@@ -15,7 +15,7 @@ use crate::bodies::{self, Moment, Obstacle};
 use crate::contact::{self, CollisionMethod, Part};
 use crate::coupling::{self, Guess};
 use crate::dynamics::{self, Guidance, Hold, Start};
-use crate::geometry::{DVec3, VertexId};
+use crate::geometry::{DVec3, TriangleId, VertexId};
 use crate::model::Model;
 use crate::report::StepReport;
 use crate::rest_shape::principal_stretches;
@@ -27,7 +27,7 @@ use crate::untangle::bodies::damping::{Calm, Surroundings};
 use crate::untangle::bodies::flypaper;
 use crate::untangle::bodies::pinch::{self, Covered, Excused, PinchRules};
 use crate::untangle::resolvers::main_component;
-use crate::untangle::{self, ColourRules, InBodies, Method, Remedy, Situation, StepContext, StepMemory, Tears};
+use crate::untangle::{self, ColourRules, Flips, InBodies, Method, Remedy, Situation, StepContext, StepMemory, Tears};
 use rayon::prelude::*;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -220,7 +220,7 @@ fn crossing(world: &World, positions: &[DVec3], settings: &Settings, memory: &mu
 }
 
 /// Which vertices of cloth are being untangled: what is red in the whole tangle or in what is treated of it, pulled or
-/// wished to go elsewhere; nothing where there are none.
+/// led out of bodies; nothing where there are none. What is only wished to go elsewhere still lies on bodies.
 fn led(tangles: [&Tangle; 2], remedy: &Remedy, state: &State) -> Vec<bool> {
     if tangles.iter().all(|tangle| tangle.is_empty()) && state.pulls.is_empty() {
         return Vec::new();
@@ -228,13 +228,10 @@ fn led(tangles: [&Tangle; 2], remedy: &Remedy, state: &State) -> Vec<bool> {
     let mut is_led = vec![false; state.positions.len()];
     let pulled = state.pulls.iter().flat_map(|pull| pull.subjects.iter().copied());
     let red = tangles.into_iter().flat_map(|tangle| tangle.colours.red_vertices.iter().copied());
-    for vertex in red.chain(pulled) {
+    for vertex in red.chain(pulled).chain(remedy.leads.iter().copied()) {
         if let Some(is_led) = is_led.get_mut(vertex.index()) {
             *is_led = true;
         }
-    }
-    for (is_led, &stiffness) in is_led.iter_mut().zip(&remedy.guidance.stiffness) {
-        *is_led |= stiffness > 0.0;
     }
     is_led
 }
@@ -262,17 +259,29 @@ fn treatment<'a>(
         },
         settings: &settings.untangle,
         bodies: InBodies::LedOut,
-        tears: Tears::Elastic,
+        tears: Tears::Yielding,
+        flips: Flips::On,
+        design: world.design.as_ref(),
+        rest_angles: &state.rest_angles,
     };
-    let mut memory = StepMemory { pulls: state.pulls.clone(), ..StepMemory::default() };
+    let mut memory = StepMemory {
+        pulls: state.pulls.clone(),
+        tearing: state.tearing.clone(),
+        flips: state.flips.clone(),
+        ..StepMemory::default()
+    };
     let remedy = untangle::plan_step(&context, &mut memory).remedy;
     if remedy.rest_shapes.is_empty() {
         return (remedy, Cow::Borrowed(state));
     }
     let mut treated = state.clone();
     treated.rest_shapes.clone_from(&remedy.rest_shapes);
+    treated.triangle_stiffness.clone_from(&remedy.triangle_stiffness);
+    treated.rest_angles.clone_from(&remedy.rest_angles);
     treated.hinge_stiffness.clone_from(&remedy.hinge_stiffness);
     treated.pulls = memory.pulls;
+    treated.tearing = memory.tearing;
+    treated.flips = memory.flips;
     (remedy, Cow::Owned(treated))
 }
 
@@ -337,11 +346,14 @@ impl Stuck {
     }
 }
 
-/// The largest stretch of a triangle over all directions; 1 is unstretched, 0 where there is no triangle.
+/// The largest stretch of a triangle over all directions; 1 is unstretched, 0 where there is no triangle. Torn triangles
+/// and those on their way back do not count.
 pub fn largest_stretch(model: &Model, state: &State) -> f64 {
     let corner = |vertex: VertexId| state.positions[vertex.index()];
-    (model.topology.triangles().par_iter().zip(&state.rest_shapes))
-        .filter_map(|(corners, shape)| principal_stretches(shape, corners.map(corner)))
+    let counts = |at: usize| !state.tearing.yielded.contains_key(&TriangleId::new(at));
+    (model.topology.triangles().par_iter().zip(&state.rest_shapes).enumerate())
+        .filter(|(at, _)| state.tearing.yielded.is_empty() || counts(*at))
+        .filter_map(|(_, (corners, shape))| principal_stretches(shape, corners.map(corner)))
         .map(|[largest, _]| largest)
         .reduce(|| 0.0, f64::max)
 }

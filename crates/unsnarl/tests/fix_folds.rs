@@ -93,7 +93,7 @@ fn tearing_alone_unfolds_every_fold() {
     for made in [COLLAR, LAPEL, SLEEVE, SKIRT] {
         for cut in [Cut::Regular, Cut::Irregular] {
             let sample = samples::find(made.name).unwrap().make(&made.recipe(cut));
-            let settings = FixSettings::with_method(FixMethod::Esef);
+            let settings = FixSettings::with_method(FixMethod::Blir);
             let (_, outcome) = untangle_as(&sample, settings);
             let row = format!("{} {cut:?}: {:?}", made.name, outcome.resolvers);
             assert!(outcome.verdict.is_clean(), "{row}");

@@ -9,7 +9,7 @@ use unsnarl::geometry::{DVec2, DVec3, TriMesh, VertexId};
 use unsnarl::model::{Cloth, Model, Rest, RestAngles};
 use unsnarl::samples::{self, Cut, Recipe, Sample};
 use unsnarl::scene::garment::{CreasePath, Garment, GarmentInput, TriangleGroups};
-use unsnarl::untangle::folds::fold::style_at;
+use unsnarl::untangle::folds::reflect::fold::style_at;
 
 fn made(name: &str, resolution: usize, cut: Cut) -> Sample {
     samples::find(name).unwrap().make(&Recipe { resolution, cut, seed: 3 })
@@ -210,9 +210,9 @@ fn a_lapel_comes_out_in_each_style() {
         flap.iter().map(|&at| places[at].z - nearest(places[at], ground.iter().map(|&other| places[other])).z).collect()
     };
     let creased = in_style(FoldStyle::Crease);
-    assert!(creased.resolvers.crease_flip > 0 && heights(&creased).iter().all(|&height| height > 0.0), "in front");
+    assert!(creased.resolvers.reflected > 0 && heights(&creased).iter().all(|&height| height > 0.0), "in front");
     let out = in_style(FoldStyle::FoldOut);
-    assert!(out.resolvers.refolded > 0 && heights(&out).iter().all(|&height| height > 0.0), "in front");
+    assert!(out.resolvers.reflected > 0 && heights(&out).iter().all(|&height| height > 0.0), "in front");
     let turned_in = in_style(FoldStyle::FoldIn);
     assert!(heights(&turned_in).iter().all(|&height| height < 0.0), "behind");
 }
@@ -233,7 +233,7 @@ fn a_sleeve_is_unfolded_by_default_and_folded_out_when_asked() {
     assert!(10 * below >= 9 * flap.len(), "{below} of {} vertices of the hem hang below", flap.len());
     let wish = vec![Some(FoldStyle::FoldOut); points.len()];
     let (_, out) = untangle(&sample, &known(VertexSettings { styles: wish, ..VertexSettings::default() }));
-    assert!(out.verdict.is_clean() && out.resolvers.refolded > 0);
+    assert!(out.verdict.is_clean() && out.resolvers.reflected > 0);
     let radius = |place: DVec3| DVec2::new(place.x, place.z).length();
     let outside = |&&at: &&usize| {
         let place = out.positions[at];

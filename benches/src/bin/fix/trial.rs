@@ -50,7 +50,7 @@ impl Trial {
             ("minimised", resolvers.contour_minimisation),
             ("bodies", resolvers.body_push),
             ("layering", resolvers.layering),
-            ("refolded", resolvers.refolded + resolvers.crease_flip),
+            ("reflected", resolvers.reflected),
             ("unfolded", resolvers.unfolding),
             ("parting", resolvers.parting),
             ("laid flat", resolvers.laying_out),

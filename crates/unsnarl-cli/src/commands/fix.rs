@@ -44,7 +44,7 @@ pub struct Flags {
     /// Rest shape: `auto` (the sidecar, or a rule), `uv` (panels in metres), `input`, or a mesh file with the same triangles, whose shape cloth takes where nothing else helps
     #[arg(long, default_value = "auto", value_name = "CHOICE")]
     rest: String,
-    /// Who untangles: `auto`, `esef`, `retreat`, or a method without history: `gia`, `icm`, `repulsive-icm`, `uir`, `sim-prev`; `off`
+    /// Who untangles: `auto`; alone and without fallback: `blir`, `esef`, `tear`, `flip`; `retreat`; a method without history: `gia`, `icm`, `repulsive-icm`, `uir`, `sim-prev`; `off`
     #[arg(long, default_value = "auto", value_name = "NAME")]
     method: Method,
     /// Leave a measure out, to see what it is for: `contour-minimisation`, `places`, `steps`, `previous-methods`,

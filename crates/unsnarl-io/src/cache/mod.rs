@@ -7,6 +7,7 @@
 //! frame in progress; a frame is believed only when all its checksums fit.
 
 pub mod container;
+mod folds;
 pub mod refined;
 mod rigid;
 
@@ -285,7 +286,8 @@ impl Cache {
             && state.velocities.len() == model.masses.len()
             && state.rest_shapes.len() == model.rest_shapes.len()
             && state.rest_angles.len() == model.hinges.len()
-            && state.hinge_stiffness.len() == model.hinges.len();
+            && state.hinge_stiffness.len() == model.hinges.len()
+            && state.triangle_stiffness.len() == model.rest_shapes.len();
         if fits { Ok(state) } else { Err(file(&path, "belongs to other cloth than the scene's")) }
     }
 
@@ -402,6 +404,11 @@ fn encode_state(model: &Model, state: &State) -> Container {
     if state.hinge_stiffness.iter().any(|&factor| factor != 1.0) {
         container.push_reals("hinge_stiffness", state.hinge_stiffness.iter().map(|&factor| [factor]));
     }
+    if state.triangle_stiffness.iter().any(|&factor| factor != 1.0) {
+        container.push_reals("tri_stiffness", state.triangle_stiffness.iter().map(|&factor| [factor]));
+    }
+    folds::encode(&state.tearing, &mut container);
+    folds::encode_flips(&state.flips, &mut container);
     if !state.pulls.is_empty() {
         let row =
             |pull: &Pull| [pull.subjects[0], *pull.subjects.last().unwrap_or(&pull.target), pull.target].map(|v| v.0);
@@ -453,6 +460,8 @@ fn decode_state(model: &Model, container: &Container) -> Result<State, Container
     let rest_angles = if container.has("rest_angles") { scalars("rest_angles")? } else { model.rest_angles.clone() };
     let hinge_stiffness =
         if container.has("hinge_stiffness") { scalars("hinge_stiffness")? } else { vec![1.0; model.hinges.len()] };
+    let triangle_stiffness =
+        if container.has("tri_stiffness") { scalars("tri_stiffness")? } else { vec![1.0; model.rest_shapes.len()] };
     Ok(State {
         time,
         positions: points(container, "positions")?,
@@ -460,7 +469,10 @@ fn decode_state(model: &Model, container: &Container) -> Result<State, Container
         rest_shapes,
         rest_angles,
         hinge_stiffness,
+        triangle_stiffness,
         pulls: decode_pulls(model, container)?,
+        tearing: folds::decode(model, container)?,
+        flips: folds::decode_flips(model, container)?,
         previous,
         rigid: RigidState::default(),
         loads: Vec::new(),
@@ -476,6 +488,9 @@ mod tests {
     use super::*;
     use crate::scene_file;
     use unsnarl::simulation::{Flow, Simulation};
+    use unsnarl::untangle::folds::flip::FlipJob;
+    use unsnarl::untangle::folds::tearing::{TearJob, Tearing};
+    use unsnarl_geometry::TriangleId;
 
     fn scene(integration: &str) -> Scene {
         let text = format!(
@@ -527,6 +542,28 @@ mod tests {
         state.rest_shapes[3].sides[0].x *= 0.5;
         state.hinge_stiffness[2] = 7.0;
         state.rest_angles[1] = 0.25;
+        state.triangle_stiffness[4] = 0.0;
+        state.tearing = Tearing {
+            jobs: vec![
+                TearJob { strip: vec![TriangleId(1), TriangleId(4)], least_depth: 2, waited: 1.5, age: 3.0 },
+                TearJob { strip: vec![TriangleId(0)], least_depth: 1, waited: 0.0, age: 0.5 },
+            ],
+            yielded: [(TriangleId(3), state.rest_shapes[3])].into(),
+            angles: vec![(1, 0.125), (2, -0.5)],
+        };
+        let flip = |side: f64| FlipJob {
+            side,
+            flap: vec![VertexId(2), VertexId(5)],
+            ground: vec![TriangleId(7)],
+            crest: vec![VertexId(3)],
+            crease: vec![(4, -2.5), (6, 1.5)],
+            negated: vec![1],
+            least_wrong: 3,
+            waited: 0.5,
+            age: 7.0,
+            is_stalled: side < 0.0,
+        };
+        state.flips = vec![flip(1.0), flip(-1.0)];
         state.pulls = vec![
             Pull { subjects: vec![VertexId(3)], target: VertexId(4), remaining: 0.5 },
             Pull { subjects: vec![VertexId(8), VertexId(9)], target: VertexId(16), remaining: 0.25 },

@@ -5,7 +5,7 @@ use super::format::{
     SettingsTable, SewingChoice,
 };
 use super::lines::Key;
-use super::{Scene, body, flypaper, rest_fields, rigid};
+use super::{Scene, body, flypaper, folds, rest_fields, rigid};
 use crate::garment_file;
 use crate::mesh::{self, KeepSource, LengthUnit, MeshFile, ReadOptions};
 use crate::pattern_file;
@@ -14,7 +14,7 @@ use unsnarl::bodies::keyframes::{Keyframe, Keyframes};
 use unsnarl::model::{Cloth, Model, ModelError, Rest, RestAngles, Stitch};
 use unsnarl::scene::environment::{Environment, Wind};
 use unsnarl::scene::fabric::Fabric;
-use unsnarl::scene::garment::RestChoice;
+use unsnarl::scene::garment::{Garment, RestChoice};
 use unsnarl::scene::pattern::PatternMesh;
 use unsnarl::scene::sheet::{Diagonals, disc, sheet};
 use unsnarl::settings::Settings;
@@ -78,11 +78,13 @@ pub fn build(file: &SceneFile, folder: &Path, words: String) -> Result<Scene, Pr
     }
     let mut cloths = Vec::new();
     let mut panels = Vec::new();
+    let mut garments = Vec::new();
     for (index, table) in file.cloth.iter().enumerate() {
         let place = root.at("cloth").at(index);
-        let (cloth, uv) = cloth(file, table, index, folder, &place, &mut remarks)?;
+        let (cloth, uv, garment) = cloth(file, table, index, folder, &place, &mut remarks)?;
         cloths.push(cloth);
         panels.push(uv);
+        garments.push(garment);
     }
     let mut handles = Vec::new();
     let mut first_vertex = 0;
@@ -108,6 +110,7 @@ pub fn build(file: &SceneFile, folder: &Path, words: String) -> Result<Scene, Pr
     state.rigid = rigid_state;
     let mut world = World::with_rigid(model, environment, bodies, handles, rigid)
         .map_err(|error| Problem { path: vec![Key::from("body")], text: error.to_string() })?;
+    world.design = folds::design(file, &cloths, &garments, &root.at("untangle"))?;
     world.flypaper_weights = flypaper::weights(file, &world, &state.positions, &root)?;
     Ok(Scene {
         title: file.scene.title.clone(),
@@ -185,6 +188,10 @@ fn check_untangling(file: &SceneFile, place: &Place) -> Result<(), Problem> {
     }
     place.at("red-green-separation").not_negative(settings.red_green_separation)?;
     place.at("tear-stiffening").positive(settings.tear_stiffening)?;
+    let strip = place.at("tear").at("strip-stiffness");
+    if !(0.0..=1.0).contains(&settings.tear.strip_stiffness) {
+        return strip.fail(format!("{}; expected 0 to 1", settings.tear.strip_stiffness));
+    }
     Ok(())
 }
 
@@ -218,20 +225,21 @@ fn cloth(
     folder: &Path,
     place: &Place,
     remarks: &mut Vec<String>,
-) -> Result<(Cloth, Option<UvMap>), Problem> {
+) -> Result<(Cloth, Option<UvMap>, Option<Garment>), Problem> {
     let name = table.name.clone().unwrap_or_else(|| format!("cloth {index}"));
     let given = [table.mesh.is_some(), table.sheet.is_some(), table.disc.is_some(), table.pattern.is_some()];
     if given.iter().filter(|&&given| given).count() != 1 {
         return place.fail("expected exactly one of mesh, sheet, disc and pattern");
     }
     let fabric = fabric(file, table.fabric.as_deref().unwrap_or("cotton"), &place.at("fabric"))?;
-    let (mut cloth, uv) = if let Some(path) = &table.mesh {
+    let (mut cloth, uv, garment) = if let Some(path) = &table.mesh {
         mesh_cloth(file, table, &name, &folder.join(path), place, remarks)?
     } else if let Some(pattern) = &table.pattern {
-        pattern_cloth(table, pattern, name, folder, &place.at("pattern"), remarks)?
+        let (cloth, uv) = pattern_cloth(table, pattern, name, folder, &place.at("pattern"), remarks)?;
+        (cloth, uv, None)
     } else {
         let (mesh, uv) = plain(table, place)?;
-        (Cloth { rest: Rest::Panels(uv.clone()), ..Cloth::new(name, mesh) }, Some(uv))
+        (Cloth { rest: Rest::Panels(uv.clone()), ..Cloth::new(name, mesh) }, Some(uv), None)
     };
     cloth.fabric = fabric;
     if table.rest_angles == RestAnglesChoice::AsLoaded {
@@ -243,7 +251,7 @@ fn cloth(
     for point in &mut cloth.mesh.positions {
         *point = turn * *point + shift;
     }
-    Ok((cloth, uv))
+    Ok((cloth, uv, garment))
 }
 
 pub(super) fn plain(table: &ClothTable, place: &Place) -> Result<(unsnarl_geometry::TriMesh, UvMap), Problem> {
@@ -310,7 +318,7 @@ fn mesh_cloth(
     path: &Path,
     place: &Place,
     remarks: &mut Vec<String>,
-) -> Result<(Cloth, Option<UvMap>), Problem> {
+) -> Result<(Cloth, Option<UvMap>, Option<Garment>), Problem> {
     let options = read_options(table.units.as_deref(), place)?;
     let wrong = |error: String| Problem { path: place.at("mesh").0, text: error };
     let mesh = mesh::read(path, &options).map_err(|error| wrong(error.to_string()))?;
@@ -341,11 +349,11 @@ fn mesh_cloth(
         rest: Rest::Shapes(rest_shapes),
         rest_angles: RestAngles::Creases(creases),
         panel_fabrics,
-        pins: garment.pins,
+        pins: garment.pins.clone(),
         stitches,
         ..Cloth::new(name, mesh.mesh)
     };
-    Ok((cloth, uv))
+    Ok((cloth, uv, Some(garment)))
 }
 
 pub(super) fn read_options(units: Option<&str>, place: &Place) -> Result<ReadOptions, Problem> {

@@ -8,6 +8,7 @@ mod body;
 mod build;
 pub mod dress;
 mod flypaper;
+mod folds;
 pub mod format;
 mod lines;
 mod rest_fields;

@@ -3,6 +3,7 @@
 use super::*;
 use crate::real_data::real_data;
 use unsnarl::bodies::Moment;
+use unsnarl::untangle::FoldStyle;
 
 const SHEET: &str = "[scene]\nframes = 5\n\n[[cloth]]\nsheet = { size = [1.0, 0.5], cells = [4, 2] }\n";
 
@@ -354,4 +355,25 @@ fn flypaper_weights_are_per_body_per_part_of_it_and_per_vertex_of_cloth() {
     assert!(empty.contains("body.0.flypaper.0: takes no vertex"), "{empty}");
     let negative = error(&format!("{SHEET}[[body]]\nplane = {{}}\nflypaper-weight = -1\n"), &[]);
     assert_eq!(negative, "s.toml:8: body.0.flypaper-weight: -1; expected a number of at least 0");
+}
+
+#[test]
+fn styles_of_folds_come_from_sidecars_and_the_scene_overrules_them() {
+    let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../samples");
+    let text = "[scene]\nframes = 1\n[[cloth]]\nname = \"front\"\nmesh = \"lapel.obj\"\n";
+    let styles = |untangle: &str| {
+        parse("s.toml", &format!("{text}[untangle]\n{untangle}"), &samples, &[]).unwrap().world.design.styles
+    };
+    let is = |style: FoldStyle| move |found: &Option<FoldStyle>| *found == Some(style);
+    let by_design = styles("");
+    assert!(by_design.iter().any(is(FoldStyle::Crease)) && by_design.iter().any(is(FoldStyle::FoldOut)));
+    assert!(styles("style = \"unfold\"\n").iter().all(is(FoldStyle::Unfold)));
+    let label = "styles = [{ where = \"front\", style = \"unfold\" }, { where = \"lapel\", style = \"fold-in\" }]\n";
+    assert!(styles(label).iter().all(is(FoldStyle::FoldIn)), "what comes later counts");
+    let creases = parse("s.toml", text, &samples, &[]).unwrap().world.design.creases;
+    assert_eq!(creases.len(), 33);
+    let unknown = error(&format!("{SHEET}[untangle]\nstyles = [{{ where = \"hood\", style = \"unfold\" }}]\n"), &[]);
+    assert!(unknown.contains("untangle.styles.0.where: hood; no cloth and no label"), "{unknown}");
+    let strip = error(&format!("{SHEET}[untangle]\ntear.strip-stiffness = 2.0\n"), &[]);
+    assert!(strip.contains("strip-stiffness: 2; expected 0 to 1"), "{strip}");
 }

@@ -33,7 +33,7 @@ pub fn energy(model: &Model, state: &State, gravity: DVec3) -> Energy {
     let membrane: Vec<f64> = (model.topology.triangles().par_iter().zip(&state.rest_shapes).enumerate())
         .map(|(index, (corners, shape))| {
             let fabric = &model.fabrics[model.triangle_fabric[index] as usize];
-            membrane::energy(shape, corners.map(points), fabric)
+            state.triangle_stiffness[index] * membrane::energy(shape, corners.map(points), fabric)
         })
         .collect();
     let bending: Vec<f64> = (model.hinges.par_iter().enumerate())

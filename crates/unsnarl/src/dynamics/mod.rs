@@ -68,6 +68,22 @@ pub struct Guidance {
     pub guess: Vec<DVec3>,
 }
 
+impl Guidance {
+    /// Forces of another one in place of its own, at every vertex where those fade.
+    pub fn lay_over(&mut self, other: &Self) {
+        if other.stiffness.is_empty() {
+            return;
+        }
+        let count = other.stiffness.len();
+        self.forces.resize(count.max(self.forces.len()), DVec3::ZERO);
+        self.stiffness.resize(count.max(self.stiffness.len()), 0.0);
+        for at in (0..count).filter(|&at| other.stiffness[at] > 0.0) {
+            self.forces[at] = other.forces[at];
+            self.stiffness[at] = other.stiffness[at];
+        }
+    }
+}
+
 /// Where a guided vertex has to be at the end of the step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Hold {
@@ -162,7 +178,10 @@ pub fn finish(start: &Start, resolved: Proposal, settings: &DynamicsSettings, wo
         rest_shapes: state.rest_shapes.clone(),
         rest_angles: state.rest_angles.clone(),
         hinge_stiffness: state.hinge_stiffness.clone(),
+        triangle_stiffness: state.triangle_stiffness.clone(),
         pulls: state.pulls.clone(),
+        tearing: state.tearing.clone(),
+        flips: state.flips.clone(),
         previous,
         rigid: state.rigid.clone(),
         loads: state.loads.clone(),

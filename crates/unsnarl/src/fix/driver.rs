@@ -76,6 +76,9 @@ pub(super) fn untangle(
         let better = found.filter(|found| looker.standard.compare(&found.score, &best.score) == Ordering::Less);
         let kept = better.is_some();
         best = better.unwrap_or(best);
+        if kept && measure.name() != MeasureName::Steps {
+            tools.account.writers.note(measure.name().name());
+        }
         let steps = tools.account.steps - steps_before;
         let attempt = Attempt { measure: measure.name(), reason, pairs_before, pairs_after, kept, steps };
         if let Some(places) = &mut places {
@@ -113,6 +116,7 @@ fn finish(looker: &Looker, patient: &Patient, best: Look, account: Account) -> O
         tangle,
         steps: account.steps,
         resolvers: account.resolvers,
+        writers: account.writers,
         red_history: account.red_history,
         assumptions: account.assumptions,
         pulls: account.pulls,

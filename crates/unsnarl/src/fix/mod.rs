@@ -22,6 +22,7 @@ mod solved;
 mod spacing;
 mod stepwise;
 mod tools;
+mod writers;
 
 pub use crate::untangle::resolvers::tally::{PullCount, PullCounts, SeamPlace};
 pub use crate::untangle::{FoldStyle, Method as FixMethod};
@@ -33,6 +34,7 @@ pub use solved::{PlaceReport, WhyNot, solved_by_measure};
 pub use spacing::{Exempt, GapError, GapWish, examine_gap, gap_fits, open_gap};
 pub use stepwise::rungs::RungName;
 pub use stepwise::{Advance, Assumptions, Best, Untangling, Watch};
+pub use writers::Writers;
 
 use crate::analysis::{Assembly, Tangle, Verdict};
 use crate::model::Model;
@@ -106,10 +108,10 @@ pub struct ResolverCounts {
     pub esef: usize,
     /// Contours torn, over all steps.
     pub tearing: usize,
+    /// Flips step by step.
+    pub flips: FlipCounts,
     /// Flaps that were unfolded and folded over again as wholes.
-    pub refolded: usize,
-    /// Creases flipped.
-    pub crease_flip: usize,
+    pub reflected: usize,
     /// Folds unfolded by reflection.
     pub unfolding: usize,
     /// Steps that separated what merely touched.
@@ -128,6 +130,15 @@ pub struct ResolverCounts {
     pub spacing: usize,
 }
 
+/// Folds that were flipped step by step, over all steps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct FlipCounts {
+    /// Flaps moved through their ground.
+    pub regional: usize,
+    /// Creases bent the other way.
+    pub crease: usize,
+}
+
 impl std::ops::AddAssign for ResolverCounts {
     fn add_assign(&mut self, other: Self) {
         self.gia += other.gia;
@@ -135,8 +146,9 @@ impl std::ops::AddAssign for ResolverCounts {
         self.contour_minimisation += other.contour_minimisation;
         self.esef += other.esef;
         self.tearing += other.tearing;
-        self.refolded += other.refolded;
-        self.crease_flip += other.crease_flip;
+        self.flips.regional += other.flips.regional;
+        self.flips.crease += other.flips.crease;
+        self.reflected += other.reflected;
         self.unfolding += other.unfolding;
         self.separate_touching += other.separate_touching;
         self.body_push += other.body_push;
@@ -160,6 +172,8 @@ pub struct Outcome {
     pub steps: usize,
     /// How often each resolver acted.
     pub resolvers: ResolverCounts,
+    /// Who wrote positions, and how often.
+    pub writers: Writers,
     /// Red vertices at the start of each step.
     pub red_history: Vec<usize>,
     /// In how many steps an assumption of the convergence theorem failed.
@@ -183,6 +197,7 @@ impl Outcome {
             tangle: Tangle::default(),
             steps: 0,
             resolvers: ResolverCounts::default(),
+            writers: Writers::default(),
             red_history: Vec::new(),
             assumptions: Assumptions::default(),
             pulls: PullCounts::default(),

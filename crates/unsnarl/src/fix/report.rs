@@ -1,6 +1,6 @@
 //! The fix report: what others read of an untangling. The fields are fixed by the schema `unsnarl.fix/1`.
 
-use super::{Assumptions, Attempt, PlaceReport, PullCounts, ResolverCounts};
+use super::{Assumptions, Attempt, PlaceReport, PullCounts, ResolverCounts, Writers};
 use crate::analysis::report::CheckReport;
 use crate::analysis::{Assembly, Verdict};
 use crate::model::Model;
@@ -52,6 +52,8 @@ pub struct Effort {
     pub seconds: f64,
     /// How often each resolver acted.
     pub resolvers: ResolverCounts,
+    /// Who wrote positions, and how often.
+    pub writers: Writers,
     /// Steps in which something crossed, and in how many of them an assumption of the convergence theorem failed.
     pub assumptions: Assumptions,
     /// Pulls of edge shortening off seams, on seams and at darts.

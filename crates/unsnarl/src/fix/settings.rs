@@ -56,6 +56,8 @@ pub struct VertexSettings {
     pub layers: Vec<i32>,
     /// What becomes of a fold that bites into itself, by vertex of cloth. Empty, or `None`: it is unfolded.
     pub styles: Vec<Option<FoldStyle>>,
+    /// The edges of creases with their angles at rest, radians.
+    pub creases: Vec<([VertexId; 2], f64)>,
     /// Where cloth is in a mesh that gave it its rest shapes: a start for cloth of which nothing else can be made. Of another length: there is none.
     pub rest_pose: Vec<DVec3>,
     /// Where each vertex of cloth lies in its pattern, for the report. Empty: within a panel.
@@ -79,11 +81,18 @@ impl FixSettings {
         let vertices = VertexSettings {
             layers: part(&of.layers, vertices),
             styles: part(&of.styles, vertices),
+            creases: of.creases.iter().filter_map(|(ends, angle)| Some((own_ends(*ends, vertices)?, *angle))).collect(),
             rest_pose: part(&of.rest_pose, vertices),
             seam_places: part(&of.seam_places, vertices),
         };
         Self { vertices, ..self.clone() }
     }
+}
+
+/// An edge as numbered among some vertices.
+fn own_ends(ends: [VertexId; 2], vertices: &[VertexId]) -> Option<[VertexId; 2]> {
+    let number = |end: VertexId| vertices.iter().position(|vertex| *vertex == end).map(VertexId::new);
+    Some([number(ends[0])?, number(ends[1])?])
 }
 
 /// Values of some vertices; none where not every vertex has one.

@@ -2,7 +2,7 @@
 
 use super::{Continue, FixSettings, Outcome, Progress, Stop};
 use crate::fix::Assumptions;
-use crate::fix::{PullCounts, ResolverCounts};
+use crate::fix::{PullCounts, ResolverCounts, Writers};
 use unsnarl_geometry::VertexId;
 
 /// At hand for every measure.
@@ -30,6 +30,8 @@ pub struct Account {
     pub steps: usize,
     /// How often each resolver acted.
     pub resolvers: ResolverCounts,
+    /// Who wrote positions, and how often.
+    pub writers: Writers,
     /// Red vertices at the start of each step.
     pub red_history: Vec<usize>,
     /// In how many steps an assumption of the convergence theorem failed.
@@ -50,6 +52,7 @@ impl Account {
     pub fn join(&mut self, outcome: Outcome) {
         self.steps += outcome.steps;
         self.resolvers += outcome.resolvers;
+        self.writers.join(&outcome.writers);
         self.red_history.extend(outcome.red_history);
         self.assumptions += outcome.assumptions;
         self.pulls += outcome.pulls;

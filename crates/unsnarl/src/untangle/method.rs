@@ -41,18 +41,24 @@ pub enum Method {
     Uir,
     /// The four before this one together, each where it is best.
     SimPrev,
-    /// Edge shortening with epsilon finessing, and tearing.
+    /// Edge shortening with epsilon finessing, alone: folds that bite into themselves stay as they are.
     Esef,
+    /// Mesh tearing alone: what is no such fold stays as it is.
+    Tear,
+    /// Regional and crease flips alone: folds that nothing asks to keep, and all else, stay as they are.
+    Flip,
+    /// Edge shortening, and tearing or flipping as the design of a fold says; no fallback.
+    Blir,
     /// Cloth is smoothed until nothing crosses and grows back with contact on. Only where there is no history: in `fix`.
     Retreat,
-    /// Whatever this program does best: edge shortening and tearing, and the retreat where they stall.
+    /// Whatever this program does best: edge shortening, tearing and flipping, and fallbacks where they stall.
     #[default]
     Auto,
 }
 
 impl Method {
     /// All, in the order of their history.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 12] = [
         Self::Off,
         Self::Gia,
         Self::Icm,
@@ -60,6 +66,9 @@ impl Method {
         Self::Uir,
         Self::SimPrev,
         Self::Esef,
+        Self::Tear,
+        Self::Flip,
+        Self::Blir,
         Self::Retreat,
         Self::Auto,
     ];
@@ -77,6 +86,9 @@ impl Method {
             Self::Uir => "uir",
             Self::SimPrev => "sim-prev",
             Self::Esef => "esef",
+            Self::Tear => "tear",
+            Self::Flip => "flip",
+            Self::Blir => "blir",
             Self::Retreat => "retreat",
             Self::Auto => "auto",
         }
@@ -86,11 +98,34 @@ impl Method {
     pub fn is_classic(self) -> bool {
         Self::CLASSIC.contains(&self)
     }
+
+    /// Whether it shortens edges.
+    pub fn shortens(self) -> bool {
+        matches!(self, Self::Esef | Self::Blir | Self::Retreat | Self::Auto)
+    }
+
+    /// Whether it tears folds that bite into themselves.
+    pub fn tears(self) -> bool {
+        matches!(self, Self::Tear | Self::Blir | Self::Retreat | Self::Auto)
+    }
+
+    /// Whether it flips them, where their design says that they stay folded.
+    pub fn flips(self) -> bool {
+        matches!(self, Self::Flip | Self::Blir | Self::Auto)
+    }
+
+    /// Whether steps are all that it has: nothing is rearranged where they stall.
+    pub fn is_steps_alone(self) -> bool {
+        matches!(self, Self::Esef | Self::Tear | Self::Flip | Self::Blir)
+    }
 }
 
 /// No method has this name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no untangler called {0}: choose off, gia, icm, repulsive-icm, uir, sim-prev, esef, retreat or auto")]
+#[error(
+    "there is no untangler called {0}: choose off, gia, icm, repulsive-icm, uir, sim-prev, esef, tear, flip, blir, \
+     retreat or auto"
+)]
 pub struct UnknownMethod(pub String);
 
 impl std::str::FromStr for Method {
@@ -191,7 +226,7 @@ pub fn plan(method: Method, situation: &Situation, settings: &ClassicSettings) -
             Method::RepulsiveIcm => repulsive_icm::treat(&mut draft, index),
             Method::Uir => uir::treat(&mut draft, index),
             Method::SimPrev => sim_prev::treat(&mut draft, index),
-            Method::Off | Method::Esef | Method::Retreat | Method::Auto => Scope::Out,
+            _ => Scope::Out,
         };
         match scope {
             Scope::Treated => draft.report.treated += 1,
@@ -226,6 +261,8 @@ pub(super) struct Draft<'a> {
     pub groups: CrossingGroups,
     pub report: ClassicReport,
     pub in_bodies: InBodies,
+    /// Vertices that are led out of bodies.
+    pub led: Vec<VertexId>,
 }
 
 impl<'a> Draft<'a> {
@@ -236,6 +273,7 @@ impl<'a> Draft<'a> {
             moves: Moves::none(situation.masses.len()),
             groups: CrossingGroups::default(),
             report: ClassicReport::default(),
+            led: Vec::new(),
             situation,
             settings,
         }
@@ -295,7 +333,7 @@ impl<'a> Draft<'a> {
         let guidance = self.moves.guidance(masses, step, self.settings.gain);
         let mut rules = ColourRules::default();
         rules.let_through(self.groups.finish());
-        Plan { remedy: Remedy { guidance, rules, ..Remedy::default() }, report: self.report }
+        Plan { remedy: Remedy { guidance, leads: self.led, rules, ..Remedy::default() }, report: self.report }
     }
 }
 

@@ -19,9 +19,10 @@ pub mod rearrange;
 mod remedy;
 pub mod resolvers;
 
+pub use folds::chart::Design;
 pub use folds::style::FoldStyle;
 pub use method::{ClassicReport, ClassicSettings, Method, Plan, Situation, plan, plan_for_bodies};
-pub use plan_step::{InBodies, StepContext, StepMemory, StepPlan, Tears, plan_step};
+pub use plan_step::{FlipReport, Flips, InBodies, StepContext, StepMemory, StepPlan, Tears, plan_step};
 pub use remedy::{ColourRules, Remedy};
 pub use resolvers::crossing_groups::CrossingGroups;
 pub use resolvers::loop_guard::LoopGuard;

@@ -8,15 +8,20 @@
 //! of the model.
 //! Does not: promise an end while bodies press cloth into a tangle again and again.
 
-use super::{ClassicReport, ColourRules, Plan, Remedy, Situation, plan, plan_for_bodies};
-use crate::analysis::Tangle;
+use super::{ClassicReport, ColourRules, Method, Plan, Remedy, Situation, plan, plan_for_bodies};
+use crate::analysis::{Colours, ContourKind, Tangle, TangledContour};
 use crate::model::Model;
-use crate::settings::UntangleSettings;
+use crate::settings::{TearSettings, UntangleSettings};
+use crate::untangle::folds::bli::{self, Bli};
+use crate::untangle::folds::chart::{self, Design, Kept, Owners};
+use crate::untangle::folds::flip::{FlipJob, FlipScene};
+use crate::untangle::folds::tearing::{Tear, TearPace, Tearing};
+use crate::untangle::resolvers::crossing_groups::CrossingGroups;
 use crate::untangle::resolvers::esef::{self, EsefReport, EsefSettings, Pull};
 use crate::untangle::resolvers::main_component;
 use crate::untangle::resolvers::tally::Tally;
-use crate::untangle::resolvers::tearing::{Tear, Tearing};
 use std::borrow::Cow;
+use unsnarl_geometry::{Topology, TriangleId, VertexId};
 
 /// What edge shortening remembers from step to step.
 #[derive(Clone, Debug, Default)]
@@ -27,12 +32,19 @@ pub struct StepMemory {
     pub tally: Tally,
     /// Strips that are torn.
     pub tearing: Tearing,
+    /// Flaps that are flipped.
+    pub flips: Vec<FlipJob>,
 }
 
 impl StepMemory {
     /// Whether every rest shape is its own.
     pub fn is_over(&self) -> bool {
         self.pulls.is_empty() && self.tearing.is_over()
+    }
+
+    /// Whether there is nothing to go on with or to give back.
+    fn is_idle(&self) -> bool {
+        self.is_over() && self.tearing.is_idle() && self.flips.is_empty()
     }
 }
 
@@ -49,6 +61,12 @@ pub struct StepContext<'a> {
     pub bodies: InBodies<'a>,
     /// What becomes of folds that bite into themselves.
     pub tears: Tears,
+    /// Whether flaps are flipped, where the method does that.
+    pub flips: Flips,
+    /// What folds are designed to be.
+    pub design: Design<'a>,
+    /// The rest angles in force, radians.
+    pub rest_angles: &'a [f64],
 }
 
 /// What becomes of cloth in bodies.
@@ -72,6 +90,17 @@ pub enum Tears {
     Yielding,
 }
 
+/// Whether flaps are flipped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flips {
+    /// They are not.
+    Off,
+    /// They are; rest angles stay, but for those of creases while they flip.
+    On,
+    /// They are, and folds are bent the other way at rest once they are on the right side.
+    Refolding,
+}
+
 /// What to do in a step, and what was made of the tangle.
 #[derive(Clone, Debug, Default)]
 pub struct StepPlan {
@@ -83,6 +112,21 @@ pub struct StepPlan {
     pub shortened: EsefReport,
     /// What was torn.
     pub tear: Tear,
+    /// What was flipped.
+    pub flipped: FlipReport,
+}
+
+/// What flips did in a step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FlipReport {
+    /// Regions that flip.
+    pub regions: usize,
+    /// Creases that flip.
+    pub creases: usize,
+    /// Flips that are given up.
+    pub stalled: usize,
+    /// Vertices on the wrong side.
+    pub wrong: usize,
 }
 
 /// Plans one step.
@@ -101,41 +145,182 @@ pub fn plan_step(context: &StepContext, memory: &mut StepMemory) -> StepPlan {
         main_component::recolour(situation.assembly.topology(), situation.masses.len(), left);
     }
     let mut planned = shorten(context, &left, memory);
-    planned.remedy.guidance = led_out.remedy.guidance;
+    planned.remedy.guidance.lay_over(&led_out.remedy.guidance);
+    planned.remedy.leads = led_out.remedy.leads;
     planned.remedy.rules.let_through_as(led_out.remedy.rules);
     planned
 }
 
 /// Edge shortening and tearing.
 fn shorten(context: &StepContext, tangle: &Tangle, memory: &mut StepMemory) -> StepPlan {
-    let StepContext { model, situation, settings, bodies, tears } = *context;
-    if bodies == InBodies::LedOut && tangle.is_empty() && memory.is_over() {
+    let StepContext { model, situation, settings, bodies, tears, rest_angles, .. } = *context;
+    if bodies == InBodies::LedOut && tangle.is_empty() && memory.is_idle() {
         return StepPlan::default();
+    }
+    let topology = situation.assembly.topology();
+    let mut angles = rest_angles.to_vec();
+    memory.tearing.give_back_angles(&mut angles);
+    memory.flips.iter().for_each(|job| job.give_back(&mut angles));
+    let folds = bli::find(tangle, model.topology.triangle_count());
+    let owners = owners(context, (&folds, tangle), memory);
+    let to_tear = settings.method.tears() && tears != Tears::Off;
+    let torn = folds.iter().zip(&owners).filter(|(_, owner)| to_tear && owner.is_none());
+    let torn: Vec<Bli> = torn.map(|(bli, _)| bli.clone()).collect();
+    let mut colours = colours_to_shorten(topology, tangle, settings.method);
+    if tears == Tears::Yielding && !torn.is_empty() && settings.method.shortens() {
+        leave_strips_alone(topology, &torn, colours.to_mut());
+    }
+    if owners.iter().any(Option::is_some) && settings.method.shortens() {
+        leave_flaps_alone(&memory.flips, model, colours.to_mut());
     }
     let esef_settings = EsefSettings { gamma: settings.gamma, ..EsefSettings::default() };
     let pace = (situation.step, &esef_settings);
-    let shortened = esef::update_counting(model, &mut memory.pulls, &tangle.colours, pace, &mut memory.tally);
-    let mut rest_shapes = esef::rest_shapes(model, &memory.pulls);
-    let mut hinge_stiffness = vec![1.0; model.hinges.len()];
+    let shortened = esef::update_counting(model, &mut memory.pulls, &colours, pace, &mut memory.tally);
+    let mut remedy = Remedy {
+        rest_shapes: esef::rest_shapes(model, &memory.pulls),
+        triangle_stiffness: vec![1.0; model.rest_shapes.len()],
+        rest_angles: angles,
+        hinge_stiffness: vec![1.0; model.hinges.len()],
+        ..Remedy::default()
+    };
+    let (flipped, groups) = flip(context, (&folds, &owners, tangle), memory, &mut remedy);
     let tear = match tears {
         Tears::Off => Tear::default(),
-        Tears::Elastic => memory.tearing.apply_elastic(model, tangle, settings.tear_stiffening, &mut hinge_stiffness),
+        Tears::Elastic => memory.tearing.apply_elastic(model, &torn, settings.tear_stiffening, &mut remedy),
         Tears::Yielding => {
-            let rest = (rest_shapes.as_mut_slice(), hinge_stiffness.as_mut_slice());
-            memory.tearing.apply(model, (tangle, situation.positions), settings.gamma, rest)
+            let TearSettings { strip_stiffness } = settings.tear;
+            let pace = TearPace { gamma: settings.gamma, step: situation.step, strip_stiffness };
+            memory.tearing.apply(model, (&torn, situation.positions), pace, &mut remedy)
         }
     };
-    let mut rules = ColourRules::default();
     if !tangle.is_empty() || bodies != InBodies::LedOut {
-        let topology = situation.assembly.topology();
         let separation = situation.local_size.iter().map(|size| settings.red_green_separation * size).collect();
-        rules = ColourRules::from_colours(topology, &tangle.colours, separation);
-        rules.omit(topology, &tear.omitted);
+        remedy.rules = ColourRules::from_colours(topology, &colours, separation);
+        remedy.rules.omit(topology, &tear.omitted);
+        remedy.rules.let_through(groups.finish());
     }
     if let InBodies::PushedOut(pinched) = bodies {
-        rules.keep_usual_from(situation.masses.len());
-        rules.let_through_bodies(pinched);
+        remedy.rules.keep_usual_from(situation.masses.len());
+        remedy.rules.let_through_bodies(pinched);
     }
-    let remedy = Remedy { rest_shapes, hinge_stiffness, rules, ..Remedy::default() };
-    StepPlan { remedy, shortened, tear, ..StepPlan::default() }
+    StepPlan { remedy, shortened, tear, flipped, ..StepPlan::default() }
+}
+
+/// What flips look at.
+fn flip_scene<'a>(context: &StepContext<'a>, tangle: &'a Tangle) -> FlipScene<'a> {
+    let StepContext { model, situation, settings, .. } = *context;
+    FlipScene {
+        model,
+        topology: situation.assembly.topology(),
+        positions: situation.positions,
+        tangle,
+        local_size: situation.local_size,
+        step: situation.step,
+        gamma: settings.gamma,
+    }
+}
+
+/// Which flip each fold belongs to.
+fn owners(context: &StepContext, (folds, tangle): (&[Bli], &Tangle), memory: &mut StepMemory) -> Owners {
+    if context.flips == Flips::Off || !context.settings.method.flips() {
+        memory.flips.clear();
+        return vec![None; folds.len()];
+    }
+    let kept = if context.settings.method == Method::Auto { Kept::Creases } else { Kept::CreasesAndFlaps };
+    let memory = (&mut memory.flips, &memory.tearing);
+    chart::decide(&flip_scene(context, tangle), folds, (context.design, kept), memory)
+}
+
+/// Goes on with all flips: wishes and angles in the remedy, and what may cross.
+fn flip(
+    context: &StepContext,
+    (folds, owners, tangle): (&[Bli], &Owners, &Tangle),
+    memory: &mut StepMemory,
+    remedy: &mut Remedy,
+) -> (FlipReport, CrossingGroups) {
+    let (mut report, mut groups) = (FlipReport::default(), CrossingGroups::default());
+    let scene = flip_scene(context, tangle);
+    for (at, job) in memory.flips.iter_mut().enumerate() {
+        let own: Vec<&Bli> =
+            folds.iter().zip(owners).filter(|(_, owner)| **owner == Some(at)).map(|(bli, _)| bli).collect();
+        if job.is_stalled {
+            report.stalled += 1;
+            continue;
+        }
+        let angles = (remedy.rest_angles.as_mut_slice(), context.flips == Flips::Refolding);
+        let planned = job.plan(&scene, &own, &mut groups, angles);
+        remedy.guidance.lay_over(&planned.guidance);
+        report.wrong += planned.wrong;
+        report.regions += usize::from(job.crease.is_empty());
+        report.creases += usize::from(!job.crease.is_empty());
+    }
+    (report, groups)
+}
+
+/// The colours that edge shortening goes by: without BLI, which leave no side to pull to and whose red would pass
+/// through other red; none where the method shortens nothing.
+fn colours_to_shorten<'a>(topology: &Topology, tangle: &'a Tangle, method: Method) -> Cow<'a, Colours> {
+    if !method.shortens() {
+        return Cow::Owned(Colours::default());
+    }
+    if tangle.count(ContourKind::Bli) == 0 {
+        return Cow::Borrowed(&tangle.colours);
+    }
+    let is_other = |tangled: &&TangledContour| tangled.kind != ContourKind::Bli;
+    let others: Vec<TangledContour> = tangle.contours.iter().filter(is_other).cloned().collect();
+    Cow::Owned(Colours::around(topology, tangle.colours.red_vertices.clone(), &others))
+}
+
+/// Nothing in a strip is pulled or shrinks: it carries no force.
+fn leave_strips_alone(topology: &Topology, torn: &[Bli], colours: &mut Colours) {
+    let mut strips: Vec<TriangleId> = torn.iter().flat_map(|bli| bli.strip.iter().copied()).collect();
+    strips.sort_unstable();
+    let is_torn = |triangle: &TriangleId| strips.binary_search(triangle).is_ok();
+    colours.outermost_red_vertices.retain(|&vertex| !topology.vertex_triangles(vertex).iter().any(is_torn));
+    colours.red_star_triangles.retain(|(triangle, _)| !is_torn(triangle));
+}
+
+/// Nothing of a flap that flips, or of what it lies on, is pulled or shrinks while its folds are there.
+fn leave_flaps_alone(flips: &[FlipJob], model: &Model, colours: &mut Colours) {
+    let mut is_busy = vec![false; model.topology.vertex_count()];
+    for job in flips.iter().filter(|job| !job.is_stalled && job.crease.is_empty()) {
+        let ground = job.ground.iter().flat_map(|&triangle| model.topology.triangle(triangle));
+        ground.chain(job.flap.iter().copied()).for_each(|vertex| is_busy[vertex.index()] = true);
+    }
+    let busy = |vertex: VertexId| is_busy.get(vertex.index()) == Some(&true);
+    colours.outermost_red_vertices.retain(|&vertex| !busy(vertex));
+    let is_of_cloth = |triangle: TriangleId| triangle.index() < model.topology.triangle_count();
+    let is_free = |triangle: TriangleId| !model.topology.triangle(triangle).into_iter().any(busy);
+    colours.red_star_triangles.retain(|&(triangle, _)| !is_of_cloth(triangle) || is_free(triangle));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::Cut;
+    use crate::untangle::folds::bli::tests::made;
+
+    #[test]
+    fn a_bli_adds_no_red_and_starts_no_pull() {
+        for name in ["bli", "collar", "lapel", "sleeve", "skirt"] {
+            let (model, _, assembly, mut tangle) = made(name, Cut::Irregular, 2);
+            tangle.contours.retain(|tangled| tangled.kind == ContourKind::Bli);
+            tangle.colours = crate::analysis::colour::colour(assembly.topology(), &tangle.contours);
+            assert!(!tangle.colours.red_triangles.is_empty());
+            let colours = colours_to_shorten(assembly.topology(), &tangle, Method::Esef);
+            assert!(colours.red_triangles.is_empty() && colours.red_edges.is_empty(), "{name}");
+            let mut pulls = Vec::new();
+            esef::update(&model, &mut pulls, &colours, 0.02, &EsefSettings::default());
+            assert!(pulls.is_empty());
+        }
+    }
+
+    #[test]
+    fn other_types_keep_their_colours() {
+        let (_, _, assembly, tangle) = made("bbii", Cut::Regular, 2);
+        let colours = colours_to_shorten(assembly.topology(), &tangle, Method::Esef);
+        assert_eq!(colours.red_triangles, tangle.colours.red_triangles);
+        let none = colours_to_shorten(assembly.topology(), &tangle, Method::Tear);
+        assert!(none.red_triangles.is_empty(), "tearing alone has no colours");
+    }
 }

@@ -17,10 +17,14 @@ pub struct Remedy {
     pub guidance: Guidance,
     /// Rest shapes to use instead of the state's, one per triangle; or empty.
     pub rest_shapes: Vec<RestShape>,
+    /// Factors on the stiffness of triangles, one per triangle; or empty.
+    pub triangle_stiffness: Vec<f64>,
     /// Rest angles to use instead of the state's, one per hinge, radians; or empty.
     pub rest_angles: Vec<f64>,
     /// Factors on the bending stiffness, one per hinge; or empty.
     pub hinge_stiffness: Vec<f64>,
+    /// Vertices of cloth that are led out of bodies, so that bodies do not support them.
+    pub leads: Vec<VertexId>,
     /// Which pairs may cross, and which keep another distance.
     pub rules: ColourRules,
 }
@@ -35,6 +39,8 @@ pub struct ColourRules {
     omitted_triangles: Vec<bool>,
     omitted_edges: Vec<bool>,
     omitted_vertices: Vec<bool>,
+    /// The sheet of each vertex, where triangles are omitted: other sheets and bodies still see them.
+    sheets: Vec<usize>,
     triangles: Vec<[VertexId; 3]>,
     edges: Vec<[VertexId; 2]>,
     /// The separation that each vertex asks of red and green, metres. A pair keeps the smallest of its vertices.
@@ -69,8 +75,13 @@ impl ColourRules {
         rules
     }
 
-    /// Leaves triangles out of contact, with the edges and vertices that belong to no other triangle.
+    /// Leaves triangles out of contact with their own sheet, with the edges and vertices that belong to no other
+    /// triangle.
     pub fn omit(&mut self, topology: &Topology, triangles: &[TriangleId]) {
+        if triangles.is_empty() {
+            return;
+        }
+        self.sheets = (0..topology.vertex_count()).map(|vertex| topology.component(VertexId::new(vertex))).collect();
         self.omitted_triangles.resize(topology.triangle_count(), false);
         self.omitted_edges.resize(topology.edge_count(), false);
         self.omitted_vertices.resize(topology.vertex_count(), false);
@@ -104,9 +115,9 @@ impl ColourRules {
         self.groups = groups;
     }
 
-    /// Lets through what other rules let through in groups.
+    /// Lets through what other rules let through in groups, too.
     pub fn let_through_as(&mut self, other: Self) {
-        self.groups = other.groups;
+        self.groups = std::mem::take(&mut self.groups).join(other.groups);
     }
 
     /// Gives pairs with an element of a body the usual rule; bodies' vertices begin at this index.
@@ -128,14 +139,19 @@ impl ColourRules {
         self.first_body_vertex.is_some_and(|first| vertex.index() >= first)
     }
 
-    /// Whether anything is red.
-    pub fn have_red(&self) -> bool {
-        self.red_triangles.contains(&true)
+    /// Whether anything is red, omitted, or let through.
+    pub fn are_of_tangle(&self) -> bool {
+        self.red_triangles.contains(&true) || self.omitted_triangles.contains(&true) || !self.groups.is_empty()
     }
 
     /// Whether every pair has the usual rule.
     pub fn are_usual(&self) -> bool {
         self.red_vertices.is_empty() && self.omitted_triangles.is_empty() && self.groups.is_empty()
+    }
+
+    /// Whether two vertices are of one sheet, so that they pass where one is of an omitted element.
+    fn are_of_one_sheet(&self, first: VertexId, second: VertexId) -> bool {
+        self.sheets.get(first.index()) == self.sheets.get(second.index())
     }
 
     fn of(&self, omitted: bool, red: [bool; 2], separation: impl Fn() -> Option<f64>) -> Rule {
@@ -175,8 +191,9 @@ impl PairRules for ColourRules {
                 {
                     return self.with_body(&[vertex], &self.triangles[triangle.index()]);
                 }
-                let omitted =
-                    is_set(&self.omitted_vertices, vertex.index()) || is_set(&self.omitted_triangles, triangle.index());
+                let omitted = (is_set(&self.omitted_vertices, vertex.index())
+                    || is_set(&self.omitted_triangles, triangle.index()))
+                    && self.are_of_one_sheet(vertex, self.triangles[triangle.index()][0]);
                 let red = [is_set(&self.red_vertices, vertex.index()), is_set(&self.red_triangles, triangle.index())];
                 self.of(omitted, red, || self.separation_between(&[vertex], &self.triangles[triangle.index()]))
             }
@@ -185,7 +202,8 @@ impl PairRules for ColourRules {
                 if both.iter().any(|edge| self.edges.get(edge.index()).is_some_and(|ends| self.is_of_body(ends[0]))) {
                     return self.with_body(&self.edges[first.index()], &self.edges[second.index()]);
                 }
-                let omitted = both.iter().any(|edge| is_set(&self.omitted_edges, edge.index()));
+                let omitted = both.iter().any(|edge| is_set(&self.omitted_edges, edge.index()))
+                    && self.are_of_one_sheet(self.edges[first.index()][0], self.edges[second.index()][0]);
                 self.of(omitted, both.map(|edge| is_set(&self.red_edges, edge.index())), || {
                     self.separation_between(&self.edges[first.index()], &self.edges[second.index()])
                 })
@@ -248,9 +266,21 @@ mod tests {
         assert_eq!(rules.rule(edges(&topology, [0, 1], [6, 8])), Rule::MayCross);
         assert_eq!(rules.rule(vertex_triangle(5, 4)), Rule::Separation(0.25), "a green vertex does not");
         rules.omit(&topology, &[TriangleId::new(3)]);
-        assert_eq!(rules.rule(vertex_triangle(7, 3)), Rule::MayCross);
-        assert_eq!(rules.rule(vertex_triangle(5, 4)), Rule::MayCross, "vertex 5 belongs to no other triangle");
-        assert_eq!(rules.rule(vertex_triangle(3, 4)), Rule::Separation(0.2), "vertex 3 does");
+        assert_eq!(rules.rule(vertex_triangle(1, 3)), Rule::MayCross);
+        assert_eq!(rules.rule(vertex_triangle(5, 1)), Rule::MayCross, "vertex 5 belongs to no other triangle");
+        assert_eq!(rules.rule(vertex_triangle(4, 1)), Rule::Ordinary, "vertex 4 does");
+    }
+
+    /// In simulations torn strips passed through bodies, and through other garments.
+    #[test]
+    fn other_sheets_and_bodies_see_what_is_omitted() {
+        let (topology, colours) = strip();
+        let mut rules = ColourRules::from_colours(&topology, &colours, SEPARATION.to_vec());
+        rules.omit(&topology, &[TriangleId::new(3)]);
+        assert_eq!(rules.rule(vertex_triangle(7, 3)), Rule::Ordinary);
+        assert_eq!(rules.rule(vertex_triangle(5, 4)), Rule::Ordinary);
+        assert_eq!(rules.rule(edges(&topology, [3, 5], [6, 8])), Rule::Ordinary);
+        assert_eq!(rules.rule(edges(&topology, [4, 5], [1, 3])), Rule::MayCross, "its own sheet does not");
     }
 
     #[test]

@@ -58,6 +58,18 @@ impl Membrane {
         -(self.warp_pull * self.warp_weights[corner] + self.weft_pull * self.weft_weights[corner])
     }
 
+    /// The same with another stiffness.
+    pub fn scaled(self, factor: f64) -> Self {
+        Self {
+            warp_pull: self.warp_pull * factor,
+            weft_pull: self.weft_pull * factor,
+            warp_warp: self.warp_warp * factor,
+            warp_weft: self.warp_weft * factor,
+            weft_weft: self.weft_weft * factor,
+            ..self
+        }
+    }
+
     /// The block of the matrix for two corners.
     pub fn block(&self, row: usize, column: usize) -> DMat3 {
         let (a, b) = (&self.warp_weights, &self.weft_weights);

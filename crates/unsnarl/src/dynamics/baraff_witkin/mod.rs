@@ -267,7 +267,9 @@ fn evaluate_elements(
         let (corners, shape) = (model.topology.triangles()[at], &state.rest_shapes[at]);
         let fabric = &model.fabrics[model.triangle_fabric[at] as usize];
         let (places, rates) = (corners.map(points), corners.map(speeds));
-        *out = membrane::evaluate(shape, places, rates, fabric, weights, Curvature::Positive);
+        let whole = membrane::evaluate(shape, places, rates, fabric, weights, Curvature::Positive);
+        let factor = state.triangle_stiffness[at];
+        *out = if factor == 1.0 { whole } else { whole.scaled(factor) };
     });
     bends.resize(live.hinges.len(), Bend::default());
     bends.par_iter_mut().enumerate().filter(|(at, _)| live.hinges[*at]).for_each(|(at, out)| {

@@ -103,7 +103,8 @@ fn spring(model: &Model, state: &State, edge: EdgeId) -> Spring {
         out.stretch_limit += fabric.stretch_limit;
         out.compression_limit += fabric.compression_limit;
         if length > 0.0 {
-            out.stiffness += fabric.stretch_along(along.x / length, along.y / length) * shape.area() / length;
+            let stretch = fabric.stretch_along(along.x / length, along.y / length) * shape.area() / length;
+            out.stiffness += state.triangle_stiffness[triangle.index()] * stretch;
         }
     }
     let share = 1.0 / triangles.len().max(1) as f64;

@@ -41,7 +41,7 @@ pub(super) fn run(patient: &Patient, look: &Look, tools: &mut Tools, settings: F
     if !look.is_input {
         untangling.begin_at(&look.positions);
     }
-    untangling.separate_touching();
+    untangling.separate_touching_first();
     let mut step = 0;
     loop {
         let tangle = untangling.analyze();

@@ -5,6 +5,7 @@
 
 use super::Untangling;
 use crate::analysis::Tangle;
+use crate::fix::Writers;
 use crate::fix::rings::rings_around;
 use unsnarl_geometry::{DVec3, TriangleId, VertexId};
 
@@ -12,6 +13,9 @@ impl Untangling {
     /// Cloth is here from now on.
     pub(super) fn adopt(&mut self, cloth: &[DVec3]) {
         let count = self.state.positions.len();
+        if self.state.positions != cloth[..count] {
+            self.ledger.writers.note(self.ledger.writer.unwrap_or(Writers::RETURN));
+        }
         self.state.positions.copy_from_slice(&cloth[..count]);
     }
 

@@ -78,7 +78,7 @@ impl Untangling {
         let mut rungs = TABLE.iter().filter(|(of, _)| *of == phase);
         rungs.find_map(|(_, rung)| {
             let is_open = self.has_rung(rung.name()) && rung.applies(self, tangle);
-            if is_open { rung.act(self, tangle) } else { None }
+            if is_open { self.writing(rung.name().name(), |run| rung.act(run, tangle)) } else { None }
         })
     }
 
@@ -87,10 +87,19 @@ impl Untangling {
     fn has_stalled(&mut self, tangle: &Tangle) -> bool {
         let positions = self.all_positions();
         let waited = self.watch.look(tangle, &positions, &self.state.positions);
+        // Tears and flips know themselves when they do not get on.
+        if self.settings.untangle.method.is_steps_alone() && self.is_working_on_folds() {
+            return false;
+        }
         let haste = if tangle.colours.majority_failures.is_empty() { 1 } else { MAJORITY_HASTE };
         let is_slow = self.watch.is_slow(self.settings.patience / haste) && self.has_no_shape_to_keep(tangle);
         let is_waiting = waited <= self.settings.patience && self.settings.untangle.method != FixMethod::Retreat;
         !is_waiting || is_slow || self.is_thrown_about()
+    }
+
+    fn is_working_on_folds(&self) -> bool {
+        let (memory, gamma) = (&self.shortening.memory, self.settings.untangle.gamma);
+        memory.tearing.jobs.iter().any(|job| !job.is_stalled(gamma)) || memory.flips.iter().any(|job| !job.is_stalled)
     }
 
     /// Whether steps do harm: contours become longer and longer and cloth far more strained than it may stay, or

@@ -2,7 +2,7 @@
 
 use super::rungs::RungName;
 use super::{ResolverCounts, Untangling};
-use crate::fix::LeftOut;
+use crate::fix::{LeftOut, Writers};
 
 /// What was done so far.
 #[derive(Default)]
@@ -11,6 +11,10 @@ pub(super) struct Ledger {
     pub steps: usize,
     /// How often each resolver acted.
     pub resolvers: ResolverCounts,
+    /// Who wrote positions, and how often.
+    pub writers: Writers,
+    /// Who writes now; `None` is a return to an earlier state.
+    pub writer: Option<&'static str>,
     /// Rounds of separating what touches.
     pub touching_rounds: usize,
     /// Times that cloth was pushed out of bodies.
@@ -40,6 +44,8 @@ impl Ledger {
         *self = Self {
             steps: self.steps,
             resolvers: self.resolvers,
+            writers: std::mem::take(&mut self.writers),
+            writer: self.writer,
             retreats: self.retreats,
             has_retreated: self.has_retreated,
             widenings: self.widenings,
@@ -70,6 +76,14 @@ pub(super) enum LayOut {
 }
 
 impl Untangling {
+    /// Does something of which the report is to say that this one wrote.
+    pub(super) fn writing<R>(&mut self, writer: &'static str, act: impl FnOnce(&mut Self) -> R) -> R {
+        let before = self.ledger.writer.replace(writer);
+        let done = act(self);
+        self.ledger.writer = before;
+        done
+    }
+
     /// Whether a rung may act: nobody has left it out.
     pub(super) fn has_rung(&self, name: RungName) -> bool {
         !self.settings.without.contains(&LeftOut::Rung(name))

@@ -254,7 +254,7 @@ fn contact_settings(rules: &ColourRules) -> ContactSettings {
         zone_rounds: 4,
         ..ContactSettings::default()
     };
-    match rules.have_red() {
+    match rules.are_of_tangle() {
         false => clean,
         true => ContactSettings { impulse_rounds: 20, zone_rounds: 0, last_resort: LastResort::Vertices, ..clean },
     }

@@ -14,6 +14,7 @@ use super::watch::Watch;
 use super::{FixSettings, Outcome, Patient, Stop, sizes};
 use crate::analysis::{self, Tangle};
 use crate::dynamics;
+use crate::fix::Writers;
 use crate::model::Model;
 use crate::state::State;
 use crate::untangle::StepMemory;
@@ -74,7 +75,7 @@ impl Untangling {
             shortening: Shortening { memory, ..Shortening::default() },
             folding: Folding::default(),
             relaxation: Relaxation::default(),
-            watch: Watch::default(),
+            watch: Watch::new(settings.untangle.method.is_steps_alone()),
             ledger: Ledger::default(),
             memory: Memory::default(),
             stop: Arc::new(|| false),
@@ -89,6 +90,7 @@ impl Untangling {
     /// Cloth begins elsewhere than in the input: what has moved, and the rings around it, may move on.
     pub fn begin_at(&mut self, cloth: &[DVec3]) {
         self.move_to(cloth);
+        self.ledger.writers = Writers::default();
     }
 
     /// Positions of cloth, then of bodies.
@@ -111,6 +113,11 @@ impl Untangling {
     pub(super) fn analyze_unpinched(&mut self) -> Tangle {
         let tangle = self.analyze();
         self.without_pinched(&tangle).into_owned()
+    }
+
+    fn present_badness(&mut self) -> usize {
+        let tangle = self.analyze_unpinched();
+        self.watch.badness(&tangle)
     }
 
     /// How long all contours would be at these positions of cloth and bodies, in segments.
@@ -156,7 +163,7 @@ impl Untangling {
     pub fn finish(mut self) -> Outcome {
         self.keep_least_strained();
         if let Some(best) = self.watch.best().cloned()
-            && best.red_triangles < self.analyze_unpinched().colours.red_triangles.len()
+            && best.badness < self.present_badness()
         {
             self.adopt(&best.cloth);
         }
@@ -174,6 +181,7 @@ impl Untangling {
             tangle,
             steps: self.ledger.steps,
             resolvers: self.ledger.resolvers,
+            writers: self.ledger.writers,
             red_history: self.shortening.red_history,
             assumptions: self.shortening.theorem.counts,
             pulls: self.shortening.memory.tally.counts(),

@@ -1,6 +1,6 @@
 //! Whether untangling gets anywhere: red triangles first, then the length of the contours.
 
-use crate::analysis::Tangle;
+use crate::analysis::{ContourKind, Tangle};
 use unsnarl_geometry::DVec3;
 
 /// What to do after a look at the tangle.
@@ -19,6 +19,8 @@ pub enum Advance {
 /// Watches for progress and keeps the best state.
 #[derive(Clone, Debug, Default)]
 pub struct Watch {
+    /// Whether folds that bite into themselves count before anything red, as where they are to be undone by steps alone.
+    folds_first: bool,
     least: Option<(usize, f64)>,
     best: Option<Best>,
     steps_since: usize,
@@ -33,17 +35,31 @@ pub struct Watch {
 /// Cloth at the best moment so far.
 #[derive(Clone, Debug)]
 pub struct Best {
-    /// How many triangles were red.
-    pub red_triangles: usize,
+    /// How bad it was: red triangles, and folds before them where they count first.
+    pub badness: usize,
     /// Where the cloth was.
     pub cloth: Vec<DVec3>,
 }
 
+/// What a fold counts, in red triangles, where folds count first.
+const FOLD: usize = 1_000_000;
+
 impl Watch {
+    /// Watches from now on; whether folds count first.
+    pub fn new(folds_first: bool) -> Self {
+        Self { folds_first, ..Self::default() }
+    }
+
+    /// How bad a tangle is.
+    pub fn badness(&self, tangle: &Tangle) -> usize {
+        let folds = if self.folds_first { tangle.count(ContourKind::Bli) } else { 0 };
+        tangle.colours.red_triangles.len() + FOLD * folds
+    }
+
     /// Looks at a step and returns for how many steps nothing has become better.
     pub fn look(&mut self, tangle: &Tangle, positions: &[DVec3], cloth: &[DVec3]) -> usize {
         let length: f64 = tangle.contours.iter().map(|tangled| tangled.contour.length(positions)).sum();
-        let red = tangle.colours.red_triangles.len();
+        let red = self.badness(tangle);
         self.looks += 1;
         self.lengths = Some([self.lengths.map_or(length, |[first, _]| first), length]);
         self.pace = match self.pace {
@@ -54,7 +70,7 @@ impl Watch {
             self.least.is_none_or(|(least, shortest)| red < least || (red == least && length < 0.98 * shortest));
         if better {
             self.least = Some((red, length));
-            self.best = Some(Best { red_triangles: red, cloth: cloth.to_vec() });
+            self.best = Some(Best { badness: red, cloth: cloth.to_vec() });
             self.steps_since = 0;
         } else {
             self.steps_since += 1;
@@ -82,7 +98,7 @@ impl Watch {
 
     /// Forgets everything: cloth has been moved from outside.
     pub fn reset(&mut self) {
-        *self = Self::default();
+        *self = Self::new(self.folds_first);
     }
 
     /// The best state so far.

@@ -23,6 +23,7 @@ impl Workpiece {
                 steps: outcome.steps,
                 seconds: 0.0,
                 resolvers: outcome.resolvers,
+                writers: outcome.writers.clone(),
                 assumptions: outcome.assumptions,
                 pulls: outcome.pulls,
                 measures: outcome.attempts.clone(),

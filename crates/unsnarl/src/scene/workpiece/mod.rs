@@ -172,10 +172,22 @@ impl Workpiece {
         let vertices = VertexSettings {
             layers: self.layers_by(|garment| self.garments[garment].layer),
             styles: self.garments.iter().flat_map(FoldStyle::chart).collect(),
+            creases: self.creases(),
             rest_pose: self.rest_pose.clone(),
             seam_places: self.garments.iter().flat_map(SeamPlace::chart).collect(),
         };
         FixSettings { vertices, ..FixSettings::default() }
+    }
+
+    /// The edges of all creases with their angles at rest, radians.
+    fn creases(&self) -> Vec<([VertexId; 2], f64)> {
+        let mut creases = Vec::new();
+        for (part, garment) in self.assembly.parts().iter().zip(&self.garments) {
+            let in_model = |vertex: VertexId| VertexId::new(vertex.index() + part.vertices.start);
+            let own = garment.creases.iter();
+            creases.extend(own.map(|crease| (garment.topology.edge(crease.edge).map(in_model), crease.rest_angle)));
+        }
+        creases
     }
 
     /// The layer of every vertex of cloth: one number for each garment, from the inside out. Empty: the garments' own.

@@ -179,6 +179,7 @@ fn draw_out(draft: &mut Draft, wall: &NearestTriangle, vertex: VertexId) {
     let Some(out) = (-found.offset).try_normalize().or_else(|| normal(draft, found.triangle)) else { return };
     let wish = out * step_out(draft, found.offset.length()) + carried(draft, &found);
     draft.moves.add(vertex, 1.0, wish);
+    draft.led.push(vertex);
     draft.report.attracted += 1;
 }
 
@@ -224,6 +225,7 @@ fn push_along(draft: &mut Draft, tangled: &TangledContour, of_body: Trace, sunk:
         let weights = point_triangle(point, corners.map(|corner| draft.position(corner))).weights;
         for (corner, weight) in corners.into_iter().zip(weights) {
             draft.moves.add(corner, weight, wish);
+            draft.led.push(corner);
         }
         draft.report.attracted += 1;
     }

@@ -8,6 +8,8 @@
 //! flap is turned as a whole here, so it always can.
 
 use crate::scene::garment::Garment;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::str::FromStr;
 use unsnarl_geometry::VertexId;
 
@@ -15,7 +17,8 @@ use unsnarl_geometry::VertexId;
 const CREASE_RINGS: usize = 3;
 
 /// What becomes of a fold that bites into itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum FoldStyle {
     /// The fold slides out (mesh tearing).
     Unfold,

@@ -77,6 +77,16 @@ impl CrossingGroups {
         }
     }
 
+    /// The groups of both, each finished.
+    pub fn join(mut self, other: Self) -> Self {
+        let first = self.count;
+        self.count += other.count;
+        self.vertices.extend(other.vertices.into_iter().map(|(vertex, group, side)| (vertex, first + group, side)));
+        self.edges.extend(other.edges.into_iter().map(|(edge, group, side)| (edge, first + group, side)));
+        self.triangles.extend(other.triangles.into_iter().map(|(at, group, side)| (at, first + group, side)));
+        self.finish()
+    }
+
     /// Sorts what was added. Call it once, after the last group.
     pub fn finish(mut self) -> Self {
         sort(&mut self.vertices);

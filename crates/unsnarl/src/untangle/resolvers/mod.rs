@@ -4,7 +4,6 @@
 //! |---|---|
 //! | `gia`, `icm`, `repulsive_icm`, `uir`, `sim_prev` | the methods without history, contour by contour |
 //! | `esef`, `fan`, `convex`, `tally` | edge shortening with epsilon finessing, and the account of its pulls |
-//! | `tearing` | folds that bite into themselves |
 //! | `main_component`, `loop_guard` | which vertices are red for edge shortening, and contact that keeps it so |
 //! | `contour_gradient`, `goals`, `crossing_groups` | what they share |
 
@@ -21,5 +20,4 @@ pub mod main_component;
 pub(in crate::untangle) mod repulsive_icm;
 pub(in crate::untangle) mod sim_prev;
 pub mod tally;
-pub mod tearing;
 pub(in crate::untangle) mod uir;

@@ -12,9 +12,9 @@ use crate::fix::stepwise::relaxation::RETURN_STEPS;
 use crate::fix::stepwise::untangling::segment_count;
 use crate::fix::stepwise::watch::Advance;
 use crate::untangle::FoldStyle;
-use crate::untangle::folds::flip::Flip;
-use crate::untangle::folds::fold::{Fold, folds, style_at};
-use crate::untangle::folds::unfolding::Turning;
+use crate::untangle::folds::reflect::flip::Flip;
+use crate::untangle::folds::reflect::fold::{Fold, folds, style_at};
+use crate::untangle::folds::reflect::unfolding::Turning;
 use crate::untangle::rearrange::strain_bounds::StrainBounds;
 use unsnarl_geometry::{DVec3, VertexId};
 
@@ -216,10 +216,7 @@ impl Untangling {
             for (hinge, angle) in flip.angles_at_rest(&self.model, &free, &places) {
                 self.state.rest_angles[hinge] = angle;
             }
-            match flip.fold.style {
-                FoldStyle::Crease => self.ledger.resolvers.crease_flip += 1,
-                _ => self.ledger.resolvers.refolded += 1,
-            }
+            self.ledger.resolvers.reflected += 1;
             (self.folding.is_folded, self.folding.halvings) = (true, FIRST_HALVINGS);
             self.begin_from(&places);
         }

@@ -36,6 +36,11 @@ impl Rung for Touching {
 }
 
 impl Untangling {
+    /// Moves apart what touches in the input.
+    pub(in crate::fix) fn separate_touching_first(&mut self) {
+        self.writing(RungName::Touching.name(), |run| run.separate_touching());
+    }
+
     /// Moves apart what touches without crossing; `false` if nothing does, or if it has been tried often enough.
     pub fn separate_touching(&mut self) -> bool {
         if self.ledger.touching_rounds == MOST_ROUNDS || !self.has_rung(RungName::Touching) {

@@ -14,7 +14,7 @@
 
 use crate::dynamics::hinge;
 use crate::model::Model;
-use crate::untangle::folds::fold::{BENT, Fold, Rim, RimFrame, hinges_of, vertices_of};
+use crate::untangle::folds::reflect::fold::{BENT, Fold, Rim, RimFrame, hinges_of, vertices_of};
 use crate::untangle::rearrange::smoothing::smooth;
 use std::f64::consts::PI;
 use unsnarl_geometry::{DVec3, TriangleId, VertexId};
