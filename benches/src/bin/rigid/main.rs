@@ -267,6 +267,7 @@ fn run_ablations() {
         ("all parts", full()),
         ("stopping at once", Settings { stopping: Stopping::AtOnce, ..full() }),
         ("no contact graph", Settings { contact_graph: Switch::Off, ..full() }),
+        ("no starting guess", Settings { starting_guess: Switch::Off, ..full() }),
         ("no shock", Settings { shock: Switch::Off, ..full() }),
         ("no shock, one sweep of one pass", Settings { shock: Switch::Off, contact_sweeps: 1, passes: 1, ..full() }),
         ("shock only", Settings { contact_sweeps: 0, ..full() }),

@@ -7,7 +7,7 @@ use super::container::{Container, ContainerError};
 use super::{Cache, CacheError, MESH, file, read_container};
 use crate::scene_file::RigidGroup;
 use serde::{Deserialize, Serialize};
-use unsnarl::rigid::{Placement, RigidState, Wrench};
+use unsnarl::rigid::{Placement, Pressing, RigidState, Wrench};
 use unsnarl::state::State;
 use unsnarl_geometry::math::DQuat;
 use unsnarl_geometry::{DVec3, TriMesh};
@@ -37,7 +37,7 @@ pub(super) fn push_shapes(container: &mut Container, groups: &[RigidGroup]) {
 
 /// All that changes of rigid bodies; nothing where there are none.
 pub(super) fn push_state(container: &mut Container, state: &State) {
-    let RigidState { placements, velocities, angular_momenta, order, random } = &state.rigid;
+    let RigidState { placements, velocities, angular_momenta, order, random, pressing } = &state.rigid;
     if placements.is_empty() {
         return;
     }
@@ -54,6 +54,10 @@ pub(super) fn push_state(container: &mut Container, state: &State) {
     container.push_reals("rigid_state", (0..placements.len()).map(row));
     container.push_indices("rigid_order", order.iter().map(|&body| [body]));
     container.push_indices("rigid_random", [[(*random >> 32) as u32, *random as u32]].into_iter());
+    let of = |&Pressing { bodies: [a, b], key, .. }: &Pressing| [a, b, (key >> 32) as u32, key as u32];
+    container.push_indices("rigid_pressing_of", pressing.iter().map(of));
+    let force = |at: &Pressing| [at.force.x, at.force.y, at.force.z, at.couple.x, at.couple.y, at.couple.z];
+    container.push_reals("rigid_pressing", pressing.iter().map(force));
     let load = |load: &Wrench| {
         let (force, moment) = (load.impulse, load.angular_impulse);
         [force.x, force.y, force.z, moment.x, moment.y, moment.z]
@@ -76,12 +80,29 @@ pub(super) fn read_state(container: &Container, state: &mut State) -> Result<(),
         angular_momenta: rows.iter().map(|row| vector(row, 10)).collect(),
         order: container.indices("rigid_order")?.into_iter().map(|[body]| body).collect(),
         random: (u64::from(high) << 32) | u64::from(low),
+        pressing: read_pressing(container)?,
     };
     let loads: Vec<[f64; 6]> = container.reals("rigid_loads")?;
     let wrench =
         |[a, b, c, d, e, f]: [f64; 6]| Wrench { impulse: DVec3::new(a, b, c), angular_impulse: DVec3::new(d, e, f) };
     state.loads = loads.into_iter().map(wrench).collect();
     Ok(())
+}
+
+/// What pressed in the last step; nothing in caches from before that was kept.
+fn read_pressing(container: &Container) -> Result<Vec<Pressing>, ContainerError> {
+    if !container.has("rigid_pressing") {
+        return Ok(Vec::new());
+    }
+    let of: Vec<[u32; 4]> = container.indices("rigid_pressing_of")?;
+    let forces: Vec<[f64; 6]> = container.reals("rigid_pressing")?;
+    let pressing = |([a, b, high, low], [x, y, z, u, v, w]): ([u32; 4], [f64; 6])| Pressing {
+        bodies: [a, b],
+        key: (u64::from(high) << 32) | u64::from(low),
+        force: DVec3::new(x, y, z),
+        couple: DVec3::new(u, v, w),
+    };
+    Ok(of.into_iter().zip(forces).map(pressing).collect())
 }
 
 fn placement(row: &[f64; 13]) -> Placement {

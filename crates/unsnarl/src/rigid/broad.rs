@@ -5,7 +5,7 @@
 
 use super::Kind;
 use super::interference::Near;
-use super::motion::{Frame, Step};
+use super::motion::{Frame, Seen, Step};
 use crate::geometry::Aabb;
 use crate::geometry::bvh::Bvh;
 use rustc_hash::FxHashMap;
@@ -38,14 +38,14 @@ impl Broad {
     }
 
     /// Lists pairs anew if a body leaves its box; whether it did so.
-    pub(super) fn ensure(&mut self, step: &Step<'_>, then: &[Frame]) -> bool {
+    pub(super) fn ensure(&mut self, step: &Step<'_>, seen: &[Seen]) -> bool {
         let bounds = |body: usize, frame: &Frame| frame.bounds(&step.bodies.shape(body).bounds());
         let is_inside = |body: usize| {
-            let bounds = bounds(body, &then[body]);
+            let bounds = bounds(body, &seen[body].then);
             step.bodies.shape(body).is_unbounded()
                 || (self.fat[body].contains(bounds.min) && self.fat[body].contains(bounds.max))
         };
-        if self.fat.len() == then.len() && (0..then.len()).all(is_inside) {
+        if self.fat.len() == seen.len() && (0..seen.len()).all(is_inside) {
             return false;
         }
         let fat = |body: usize| {
@@ -54,9 +54,9 @@ impl Broad {
                 return Aabb { min: step.now[body].position, max: step.now[body].position };
             }
             let room = step.slack(body) + ROOM * shape.radius();
-            bounds(body, &step.now[body]).union(bounds(body, &then[body])).inflated(room)
+            bounds(body, &step.now[body]).union(bounds(body, &seen[body].then)).inflated(room)
         };
-        self.fat = (0..then.len()).map(fat).collect();
+        self.fat = (0..seen.len()).map(fat).collect();
         self.list(step);
         true
     }

@@ -6,18 +6,21 @@
 //!
 //! Guarantees: impulses press and stay in the cone of friction, in sum over the step. The same bits on any number of
 //! threads.
-//! Departs: a point may take back what it gave in this step, so that a block with four corners comes to rest exactly;
+//! Departs: contact begins with the forces of the step before, so that what is at rest needs no sweeps; the first sweep
+//! then sees only what has changed. A point may take back what it gave in this step, so that a block with four corners comes to rest exactly;
 //! points that only ever push leave it rocking.
 
 use super::Kind;
 use super::broad::Broad;
 use super::collide::Collided;
 use super::contact_graph::Levels;
+use super::groups::Groups;
 use super::interference::{Near, Point, View, points};
-use super::motion::{Frame, Moving, Step};
+use super::motion::{Moving, Seen, Step};
 use super::response::{compliance, widest};
 use super::rolling::{CoupleCompliance, CoupleLengths};
 use super::settings::{Stopping, Switch};
+use super::state::Pressing;
 use crate::geometry::DVec3;
 use crate::geometry::math::DMat3;
 use rayon::prelude::*;
@@ -32,6 +35,8 @@ const SETTLED: f64 = 1e-3;
 #[derive(Clone, Debug)]
 pub(super) struct Contact {
     pub point: Point,
+    /// The approach at which its gap was predicted.
+    speed: f64,
     /// The sum of impulses on the first body.
     impulse: DVec3,
     couple: DVec3,
@@ -39,7 +44,8 @@ pub(super) struct Contact {
     k_inverse: DMat3,
     k_normal: f64,
     k_widest: f64,
-    couples: Option<CoupleCompliance>,
+    /// Where rolling or spinning is resisted.
+    couples: Option<Box<CoupleCompliance>>,
 }
 
 /// Two bodies that touch; numbers are those of the island once it is there.
@@ -49,6 +55,8 @@ pub(super) struct Pair {
     pub local: [usize; 2],
     pub level: u32,
     pub contacts: Vec<Contact>,
+    /// Contacts in the order in which they are treated, with their gaps.
+    order: Vec<(f64, usize)>,
     friction: f64,
     lengths: CoupleLengths,
     /// When it was looked at last, and whether that changed anything.
@@ -58,28 +66,23 @@ pub(super) struct Pair {
     falls: [bool; 2],
 }
 
-/// The velocity and spin for which points of a body were looked for, and how far it may end from there.
-#[derive(Clone, Copy, Debug)]
-struct Expected {
-    velocity: DVec3,
-    spin: DVec3,
-    slack: f64,
-}
-
 /// Bodies that touch each other, with all they touch.
 #[derive(Debug, Default)]
 pub(super) struct Island {
     pub bodies: Vec<usize>,
     pub moving: Vec<Moving>,
-    /// What points were looked for with.
-    expected: Vec<Expected>,
     /// In the order of levels, then of the list.
     pub pairs: Vec<Pair>,
     changed_at: Vec<u64>,
     clock: u64,
+    /// The largest change of velocity at a point so far, by what it presses with at the start or by one impulse.
     largest_change: f64,
     /// The largest change of velocity in this sweep.
     change: f64,
+    /// Whether sweeps have nothing to do any more.
+    is_settled: bool,
+    /// Whether shock propagation has nothing to do, either.
+    pub is_at_rest: bool,
     pub impulses: usize,
 }
 
@@ -87,17 +90,31 @@ pub(super) struct Island {
 pub(super) struct Contacts {
     pub islands: Vec<Island>,
     pub levels: Levels,
+    /// With what velocities points were found.
+    seen: Vec<Seen>,
     /// Impulses of islands that are no more.
     impulses: usize,
 }
 
 impl Contacts {
-    /// Finds points, levels and islands for the velocities of the step.
+    /// Finds points, levels and islands for the velocities of the step, and begins with what pressed before.
     ///
     /// What collisions found is used again for bodies that did not change since.
-    pub(super) fn find(step: &Step<'_>, broad: &mut Broad, collided: Option<Collided>) -> Self {
-        let pairs = find_pairs(step, broad, Source::Collisions(collided));
+    pub(super) fn find(step: &Step<'_>, broad: &mut Broad, collided: Option<Collided>, pressing: &[Pressing]) -> Self {
         let count = step.moving.len();
+        let still = (DVec3::ZERO, DVec3::ZERO);
+        let (points, mut seen) = match collided {
+            Some(collided) => (Some(collided.points), collided.seen),
+            None => (None, (0..count).map(|body| step.ahead(body, still)).collect()),
+        };
+        let mut off = vec![points.is_none(); count];
+        for body in 0..count {
+            let Moving { velocity, spin, .. } = step.moving[body];
+            if step.is_off(body, velocity, spin, &seen[body]) {
+                (off[body], seen[body]) = (true, step.ahead(body, still));
+            }
+        }
+        let pairs = find_pairs(step, broad, &seen, &off, Source::Collisions(points, pressing));
         let is_fixed = |body: usize| step.bodies.bodies[body].kind != Kind::Simulated;
         let levels = match step.settings.contact_graph {
             Switch::Off => Levels::flat(count, is_fixed),
@@ -111,7 +128,9 @@ impl Contacts {
                 Levels::of(count, &edges, is_fixed)
             }
         };
-        Self { islands: islands(step, pairs, &levels), levels, impulses: 0 }
+        let mut islands = islands(step, pairs, &levels);
+        islands.par_iter_mut().for_each(|island| island.begin(step));
+        Self { islands, levels, seen, impulses: 0 }
     }
 
     /// All sweeps; velocities of the step are those afterwards. Returns the impulses.
@@ -119,22 +138,22 @@ impl Contacts {
         let sweeps = step.settings.contact_sweeps;
         let all = if sweeps == 0 { 0 } else { sweeps + step.settings.settling_sweeps };
         for sweep in 1..=all {
-            let share = match step.settings.stopping {
+            let gradual = match step.settings.stopping {
                 Stopping::Gradual => (sweep as f64 / sweeps as f64).min(1.0),
                 Stopping::AtOnce => 1.0,
             };
             let (look, settings) = (step.look, step.settings);
-            self.islands.par_iter_mut().for_each(|island| {
-                if sweep > sweeps && island.is_settled() {
-                    return;
-                }
+            self.islands.par_iter_mut().filter(|island| !island.is_settled).for_each(|island| {
+                // What is left of little is taken at once.
+                let share = if island.change <= SETTLED * island.largest_change { 1.0 } else { gradual };
                 island.start_sweep(look);
                 for range in island.level_ranges() {
                     island.passes(range, share, look, settings.passes, settings.tolerance);
                 }
+                island.is_settled = island.change <= SETTLED * share * island.largest_change;
             });
             self.store(step);
-            if sweep >= sweeps && self.islands.iter().all(Island::is_settled) {
+            if self.islands.iter().all(|island| island.is_settled) {
                 break;
             }
             if sweep < all {
@@ -142,6 +161,24 @@ impl Contacts {
             }
         }
         self.impulses + self.islands.iter().map(|island| island.impulses).sum::<usize>()
+    }
+
+    /// What presses at the end of a step, for the next one.
+    pub(super) fn pressing(&self, step: &Step<'_>) -> Vec<Pressing> {
+        let of = |pair: &Pair| -> Vec<Pressing> {
+            let per_second = step.duration.recip();
+            let pressing = |contact: &Contact| Pressing {
+                bodies: sorted(pair.global),
+                key: lasting_key(pair.global, contact.point.key),
+                force: along_first(pair.global, contact.impulse) * per_second,
+                couple: along_first(pair.global, contact.couple) * per_second,
+            };
+            pair.contacts.iter().filter(|contact| contact.impulse != DVec3::ZERO).map(pressing).collect()
+        };
+        let mut list: Vec<Pressing> = self.islands.iter().flat_map(|island| &island.pairs).flat_map(of).collect();
+        list.sort_unstable_by_key(Pressing::order);
+        list.dedup_by_key(|pressing| pressing.order());
+        list
     }
 
     /// Copies velocities out of the islands.
@@ -156,82 +193,77 @@ impl Contacts {
 
     /// Looks for points again where bodies moved off what was expected.
     fn look_again(&mut self, step: &Step<'_>, broad: &mut Broad) {
-        let is_off = |body: usize, moving: &Moving, expected: &Expected| {
-            let shape = step.bodies.shape(body);
-            let reach = if shape.is_unbounded() { 0.0 } else { shape.radius() };
-            let turn = (moving.spin - expected.spin).length() * reach;
-            let change = (moving.velocity - expected.velocity).length() + turn;
-            change * step.look > expected.slack
-        };
         let mut off = vec![false; step.moving.len()];
-        let mut before: Vec<Option<Expected>> = vec![None; step.moving.len()];
         for island in &self.islands {
-            for ((&body, moving), expected) in island.bodies.iter().zip(&island.moving).zip(&island.expected) {
-                off[body] = moving.inverse_mass > 0.0 && is_off(body, moving, expected);
-                before[body] = (!off[body]).then_some(*expected);
+            for (&body, moving) in island.bodies.iter().zip(&island.moving) {
+                off[body] = step.is_off(body, moving.velocity, moving.spin, &self.seen[body]);
             }
         }
         if !off.contains(&true) {
             return;
         }
+        for body in (0..off.len()).filter(|&body| off[body]) {
+            self.seen[body] = step.ahead(body, (DVec3::ZERO, DVec3::ZERO));
+        }
         self.impulses += self.islands.iter().map(|island| island.impulses).sum::<usize>();
         let mut known: Vec<Pair> = self.islands.drain(..).flat_map(|island| island.pairs).collect();
         known.sort_unstable_by_key(|pair| pair.global.map(|body| step.rank[body]));
-        let pairs = find_pairs(step, broad, Source::Known(known, off));
+        let pairs = find_pairs(step, broad, &self.seen, &off, Source::Known(known));
         self.islands = islands(step, pairs, &self.levels);
-        // Points of the others were not looked for again.
-        for island in &mut self.islands {
-            for (&body, expected) in island.bodies.iter().zip(&mut island.expected) {
-                *expected = before[body].unwrap_or(*expected);
-            }
-        }
     }
 }
 
 /// What is known of points before they are looked for.
-enum Source {
-    /// What collisions found, if they looked.
-    Collisions(Option<Collided>),
-    /// Pairs of this stage in the order of the list, and the bodies that moved off what was expected.
-    Known(Vec<Pair>, Vec<bool>),
+enum Source<'a> {
+    /// What collisions found, if they looked, and what pressed in the step before.
+    Collisions(Option<Vec<Vec<Point>>>, &'a [Pressing]),
+    /// Pairs of this stage in the order of the list.
+    Known(Vec<Pair>),
+}
+
+fn sorted([a, b]: [usize; 2]) -> [u32; 2] {
+    [a.min(b) as u32, a.max(b) as u32]
+}
+
+/// The key of a point, whatever the order of the pair: one bit says which body the sample belongs to.
+fn lasting_key([a, b]: [usize; 2], key: u64) -> u64 {
+    if a < b { key } else { key ^ Point::OF_SECOND }
+}
+
+/// What acts on the body with the lower number.
+fn along_first([a, b]: [usize; 2], on_first: DVec3) -> DVec3 {
+    if a < b { on_first } else { -on_first }
 }
 
 /// Points of all pairs. Those of bodies that did as expected are kept.
-fn find_pairs(step: &Step<'_>, broad: &mut Broad, source: Source) -> Vec<Pair> {
-    let then: Vec<Frame> = (0..step.moving.len()).map(|body| step.ahead(body, (DVec3::ZERO, DVec3::ZERO))).collect();
-    let is_new = broad.ensure(step, &then);
+fn find_pairs(step: &Step<'_>, broad: &mut Broad, seen: &[Seen], off: &[bool], source: Source<'_>) -> Vec<Pair> {
+    let is_new = broad.ensure(step, seen);
     let key = |pair: [usize; 2]| pair.map(|body| step.rank[body]);
-    let of = |at: usize, [a, b]: [usize; 2], near: &mut Near| {
-        let old = match &source {
-            Source::Collisions(_) => None,
-            Source::Known(known, _) => {
-                known.binary_search_by_key(&key([a, b]), |pair| key(pair.global)).ok().map(|at| &known[at])
+    let look = |[a, b]: [usize; 2], near: &mut Near| {
+        points(step, [View::of(step, seen, a), View::of(step, seen, b)], step.slack(a) + step.slack(b), near)
+    };
+    let of = |at: usize, pair: [usize; 2], near: &mut Near| {
+        let is_off = off[pair[0]] || off[pair[1]];
+        match &source {
+            Source::Collisions(points, pressing) => {
+                let kept = points.as_ref().filter(|_| !is_new && !is_off);
+                let found = kept.map_or_else(|| look(pair, near), |points| points[at].clone());
+                let mut pair = Pair::of(step, pair, found, seen)?;
+                pair.start_from(pressing, step);
+                Some(pair)
             }
-        };
-        let kept = match &source {
-            Source::Known(_, off) if !off[a] && !off[b] => return old.cloned(),
-            Source::Collisions(Some(found)) if !is_new && !found.is_off[a] && !found.is_off[b] => {
-                Some(&found.points[at])
-            }
-            _ => None,
-        };
-        let moving = [&step.moving[a], &step.moving[b]];
-        let look = |near| {
-            let margin = step.slack(a) + step.slack(b);
-            points(step, [View::of(step, &then, a), View::of(step, &then, b)], margin, near)
-        };
-        let mut found = kept.cloned().unwrap_or_else(|| look(near));
-        let falls = [0, 1].map(|side| found.iter().any(|point| point.falls[side]));
-        thin_out(&mut found);
-        let lengths = couple_lengths(step, [a, b]);
-        let mut contacts: Vec<Contact> = found.into_iter().map(|point| Contact::new(point, moving, lengths)).collect();
-        for contact in old.iter().flat_map(|pair| &pair.contacts).filter(|contact| contact.impulse != DVec3::ZERO) {
-            match contacts.iter_mut().find(|new| new.point.key == contact.point.key) {
-                Some(new) => (new.impulse, new.couple) = (contact.impulse, contact.couple),
-                None => contacts.push(contact.clone()),
+            Source::Known(known) => {
+                let old = known.binary_search_by_key(&key(pair), |pair| key(pair.global)).ok().map(|at| &known[at]);
+                if !is_off {
+                    return old.cloned();
+                }
+                let mut new = Pair::of(step, pair, look(pair, near), seen);
+                if let Some(old) = old {
+                    new.get_or_insert_with(|| Pair::new(step, pair, Vec::new())).take_over(old);
+                }
+                new.filter(|pair| !pair.contacts.is_empty())
             }
         }
-        (!contacts.is_empty()).then(|| Pair { falls, ..Pair::new(step, [a, b], contacts) })
     };
     let (pairs, near) = broad.with_near();
     let all = pairs.par_iter().zip(near).enumerate().with_min_len(16);
@@ -268,24 +300,16 @@ fn thin_out(points: &mut Vec<Point>) {
 fn islands(step: &Step<'_>, pairs: Vec<Pair>, levels: &Levels) -> Vec<Island> {
     let count = step.moving.len();
     let moves = |body: usize| step.moving[body].inverse_mass > 0.0;
-    let mut root: Vec<usize> = (0..count).collect();
-    fn find(root: &mut [usize], mut body: usize) -> usize {
-        while root[body] != body {
-            root[body] = root[root[body]];
-            body = root[body];
-        }
-        body
-    }
-    for [a, b] in pairs.iter().map(|pair| pair.global).filter(|&[a, b]| moves(a) && moves(b)) {
-        let [a, b] = [find(&mut root, a), find(&mut root, b)];
-        root[a.max(b)] = a.min(b);
+    let mut groups = Groups::new(count);
+    for pair in pairs.iter().map(|pair| pair.global).filter(|&[a, b]| moves(a) && moves(b)) {
+        groups.join(pair);
     }
     let mut place = vec![usize::MAX; count];
     let mut islands: Vec<Island> = Vec::new();
     let mut members: Vec<Vec<Pair>> = Vec::new();
     for pair in pairs {
         let mover = if moves(pair.global[0]) { pair.global[0] } else { pair.global[1] };
-        let root = find(&mut root, mover);
+        let root = groups.find(mover);
         if place[root] == usize::MAX {
             place[root] = members.len();
             members.push(Vec::new());
@@ -308,14 +332,11 @@ fn islands(step: &Step<'_>, pairs: Vec<Pair>, levels: &Levels) -> Vec<Island> {
         pairs.sort_by_key(|pair| pair.level);
         island.bodies.iter().for_each(|&body| local[body] = usize::MAX);
         island.moving = island.bodies.iter().map(|&body| step.moving[body]).collect();
-        let expected = |&body: &usize| {
-            let Moving { velocity, spin, .. } = step.moving[body];
-            Expected { velocity, spin, slack: step.slack(body) }
-        };
-        island.expected = island.bodies.iter().map(expected).collect();
         island.changed_at = vec![0; island.bodies.len()];
         // Nothing is settled before a sweep.
         island.change = f64::INFINITY;
+        let contacts = pairs.iter().flat_map(|pair| &pair.contacts);
+        island.largest_change = contacts.map(|contact| (contact.k * contact.impulse).length()).fold(0.0, f64::max);
         island.pairs = pairs;
         islands.push(island);
     }
@@ -323,21 +344,66 @@ fn islands(step: &Step<'_>, pairs: Vec<Pair>, levels: &Levels) -> Vec<Island> {
 }
 
 impl Pair {
+    /// The pair with points that were found; `None` if there are none.
+    fn of(step: &Step<'_>, global: [usize; 2], mut found: Vec<Point>, seen: &[Seen]) -> Option<Self> {
+        let falls = [0, 1].map(|side| found.iter().any(|point| point.falls[side]));
+        thin_out(&mut found);
+        let lengths = couple_lengths(step, global);
+        let moving = global.map(|body| &step.moving[body]);
+        let seen = global.map(|body| &seen[body]);
+        let contacts: Vec<Contact> =
+            found.into_iter().map(|point| Contact::new(point, moving, seen, lengths)).collect();
+        (!contacts.is_empty()).then(|| Self { falls, ..Self::new(step, global, contacts) })
+    }
+
     fn new(step: &Step<'_>, global: [usize; 2], contacts: Vec<Contact>) -> Self {
         let [a, b] = global.map(|body| &step.bodies.bodies[body]);
-        let lengths = couple_lengths(step, global);
-        let friction = a.friction.max(b.friction);
         Self {
             global,
             local: global,
             level: 1,
+            order: (0..contacts.len()).map(|at| (0.0, at)).collect(),
             contacts,
-            friction,
-            lengths,
+            friction: a.friction.max(b.friction),
+            lengths: couple_lengths(step, global),
             seen: 0,
             has_changed: true,
             falls: [false; 2],
         }
+    }
+
+    /// Begins with what pressed in the step before, as far as points would meet and impulses press.
+    fn start_from(&mut self, pressing: &[Pressing], step: &Step<'_>) {
+        let bodies = sorted(self.global);
+        let first = pressing.partition_point(|known| known.bodies < bodies);
+        let own = &pressing[first..];
+        let own = &own[..own.partition_point(|known| known.bodies == bodies)];
+        if own.is_empty() || step.settings.starting_guess == Switch::Off || step.settings.contact_sweeps == 0 {
+            return;
+        }
+        for contact in self.contacts.iter_mut().filter(|contact| contact.point.gap < 0.0) {
+            let key = lasting_key(self.global, contact.point.key);
+            let Ok(at) = own.binary_search_by_key(&key, |known| known.key) else { continue };
+            let normal = contact.point.normal;
+            let impulse = along_first(self.global, own[at].force) * step.duration;
+            let along = impulse.dot(normal);
+            if along > 0.0 {
+                let across = (impulse - along * normal).clamp_length_max(self.friction * along);
+                contact.impulse = along * normal + across;
+                contact.couple = along_first(self.global, own[at].couple) * step.duration;
+            }
+        }
+    }
+
+    /// Goes on with the impulses of the same pair, whose points were looked for again.
+    fn take_over(&mut self, old: &Self) {
+        for contact in old.contacts.iter().filter(|contact| contact.impulse != DVec3::ZERO) {
+            match self.contacts.iter_mut().find(|new| new.point.key == contact.point.key) {
+                Some(new) => (new.impulse, new.couple) = (contact.impulse, contact.couple),
+                None => self.contacts.push(contact.clone()),
+            }
+        }
+        self.order = (0..self.contacts.len()).map(|at| (0.0, at)).collect();
     }
 }
 
@@ -366,9 +432,28 @@ impl Island {
             .collect()
     }
 
-    /// Whether the last sweep changed little; the rest is left to shock propagation.
-    fn is_settled(&self) -> bool {
-        self.change <= SETTLED * self.largest_change
+    /// Velocities take what points press with from the start; says if nothing is left to do.
+    fn begin(&mut self, step: &Step<'_>) {
+        if self.largest_change == 0.0 {
+            return;
+        }
+        for pair in &self.pairs {
+            let Ok([a, b]) = self.moving.get_disjoint_mut(pair.local) else { continue };
+            for contact in &pair.contacts {
+                push([&mut *a, &mut *b], &contact.point.arms, contact.impulse);
+                a.turn(contact.couple);
+                b.turn(-contact.couple);
+            }
+        }
+        let mut change = 0.0f64;
+        for pair in &self.pairs {
+            let moving = pair.local.map(|body| &self.moving[body]);
+            let pending = |contact: &Contact| contact.pending(moving, step.look, pair.friction, pair.lengths);
+            change = pair.contacts.iter().map(pending).fold(change, f64::max);
+        }
+        self.change = change;
+        self.is_at_rest = change <= step.settings.tolerance * self.largest_change;
+        self.is_settled = self.is_at_rest;
     }
 
     /// Points in the order of depth, and everything is to be looked at.
@@ -376,9 +461,12 @@ impl Island {
         self.change = 0.0;
         for pair in &mut self.pairs {
             pair.has_changed = true;
-            let [a, b] = pair.local.map(|body| &self.moving[body]);
-            let gap = |contact: &Contact| contact.gap(contact.relative([a, b]).dot(contact.point.normal), look);
-            pair.contacts.sort_by(|k, l| gap(k).total_cmp(&gap(l)));
+            let moving = pair.local.map(|body| &self.moving[body]);
+            for (gap, at) in &mut pair.order {
+                let contact = &pair.contacts[*at];
+                *gap = contact.gap(contact.relative(moving).dot(contact.point.normal), look);
+            }
+            pair.order.sort_unstable_by(|k, l| k.0.total_cmp(&l.0).then(k.1.cmp(&l.1)));
         }
     }
 
@@ -400,14 +488,14 @@ impl Island {
                 }
                 self.clock += 1;
                 pair.seen = self.clock;
-                let mut moving = [self.moving[a], self.moving[b]];
+                let Ok([first, second]) = self.moving.get_disjoint_mut([a, b]) else { continue };
                 let mut change = 0.0f64;
-                for contact in &mut pair.contacts {
-                    let changed = contact.act(&mut moving, share, look, pair.friction, pair.lengths);
+                for &(_, at) in &pair.order {
+                    let contact = &mut pair.contacts[at];
+                    let changed = contact.act([&mut *first, &mut *second], share, look, pair.friction, pair.lengths);
                     self.impulses += usize::from(changed > 0.0);
                     change = change.max(changed);
                 }
-                [self.moving[a], self.moving[b]] = moving;
                 self.largest_change = self.largest_change.max(change);
                 self.change = self.change.max(change);
                 pair.has_changed = change > tolerance * self.largest_change;
@@ -424,10 +512,12 @@ impl Island {
 }
 
 impl Contact {
-    fn new(mut point: Point, moving: [&Moving; 2], lengths: CoupleLengths) -> Self {
-        point.speed = (moving[0].at(point.arms[0]) - moving[1].at(point.arms[1])).dot(point.normal);
+    fn new(point: Point, moving: [&Moving; 2], seen: [&Seen; 2], lengths: CoupleLengths) -> Self {
+        let at = |side: usize| seen[side].velocity + seen[side].spin.cross(point.arms[side]);
+        let speed = (at(0) - at(1)).dot(point.normal);
         let (impulse, couple, k) = (DVec3::ZERO, DVec3::ZERO, DMat3::ZERO);
-        let mut new = Self { point, impulse, couple, k, k_inverse: k, k_normal: 0.0, k_widest: 0.0, couples: None };
+        let mut new =
+            Self { point, speed, impulse, couple, k, k_inverse: k, k_normal: 0.0, k_widest: 0.0, couples: None };
         new.prepare(moving, lengths);
         new
     }
@@ -438,7 +528,8 @@ impl Contact {
         self.k_inverse = self.k.inverse();
         self.k_normal = self.k.mul_vec3(self.point.normal).dot(self.point.normal);
         self.k_widest = widest(&self.k);
-        self.couples = (!lengths.is_none()).then(|| CoupleCompliance::of(moving, self.point.arms, &self.k_inverse));
+        let couples = || Box::new(CoupleCompliance::of(moving, self.point.arms, &self.k_inverse));
+        self.couples = (!lengths.is_none()).then(couples);
     }
 
     pub(super) fn relative(&self, [a, b]: [&Moving; 2]) -> DVec3 {
@@ -447,17 +538,31 @@ impl Contact {
 
     /// The gap at the end of the step, at an approach.
     pub(super) fn gap(&self, speed: f64, look: f64) -> f64 {
-        self.point.gap + look * (speed - self.point.speed)
+        self.point.gap + look * (speed - self.speed)
+    }
+
+    /// The change of velocity that an impulse would make now; infinite where turning is resisted, which is not judged.
+    fn pending(&self, moving: [&Moving; 2], look: f64, friction: f64, lengths: CoupleLengths) -> f64 {
+        let velocity = self.relative(moving);
+        if self.is_idle(velocity.dot(self.point.normal), look) {
+            return 0.0;
+        }
+        if !lengths.is_none() {
+            return f64::INFINITY;
+        }
+        (self.k * (self.total_impulse(velocity, 1.0, friction).0 - self.impulse)).length()
+    }
+
+    /// Whether it neither presses nor meets.
+    fn is_idle(&self, speed: f64, look: f64) -> bool {
+        let pressing = self.impulse.dot(self.point.normal);
+        (pressing <= 0.0 && (speed >= 0.0 || self.gap(speed, look) >= 0.0)) || self.k_normal <= 0.0
     }
 
     /// One impulse, if it is needed: ends a share of the approach. Returns the change of velocity at the point.
-    fn act(&mut self, moving: &mut [Moving; 2], share: f64, look: f64, friction: f64, lengths: CoupleLengths) -> f64 {
-        let normal = self.point.normal;
-        let velocity = self.relative([&moving[0], &moving[1]]);
-        let speed = velocity.dot(normal);
-        let pressing = self.impulse.dot(normal);
-        let is_idle = pressing <= 0.0 && (speed >= 0.0 || self.gap(speed, look) >= 0.0);
-        if is_idle || self.k_normal <= 0.0 {
+    fn act(&mut self, [a, b]: [&mut Moving; 2], share: f64, look: f64, friction: f64, lengths: CoupleLengths) -> f64 {
+        let velocity = self.relative([&*a, &*b]);
+        if self.is_idle(velocity.dot(self.point.normal), look) {
             return 0.0;
         }
         let (total, sticks) = self.total_impulse(velocity, share, friction);
@@ -466,10 +571,10 @@ impl Contact {
             return 0.0;
         }
         self.impulse = total;
-        push(moving, &self.point.arms, change);
+        push([&mut *a, &mut *b], &self.point.arms, change);
         let mut moved = (self.k * change).length();
         if sticks && !lengths.is_none() {
-            moved = moved.max(self.resist_turning(moving, lengths));
+            moved = moved.max(self.resist_turning([&mut *a, &mut *b], lengths));
         }
         moved
     }
@@ -493,10 +598,10 @@ impl Contact {
     }
 
     /// Rolling and spinning friction.
-    fn resist_turning(&mut self, moving: &mut [Moving; 2], lengths: CoupleLengths) -> f64 {
-        let Some(couples) = self.couples else { return 0.0 };
+    fn resist_turning(&mut self, [a, b]: [&mut Moving; 2], lengths: CoupleLengths) -> f64 {
+        let Some(couples) = &self.couples else { return 0.0 };
         let normal = self.point.normal;
-        let spin = moving[0].spin - moving[1].spin;
+        let spin = a.spin - b.spin;
         let total = couples.couple(self.couple, spin, normal, self.impulse.dot(normal).max(0.0), lengths);
         let change = total - self.couple;
         let holding = couples.holding_impulse(change, &self.k_inverse);
@@ -505,15 +610,15 @@ impl Contact {
         }
         self.couple = total;
         self.impulse += holding;
-        moving[0].turn(change);
-        moving[1].turn(-change);
-        push(moving, &self.point.arms, holding);
+        a.turn(change);
+        b.turn(-change);
+        push([&mut *a, &mut *b], &self.point.arms, holding);
         let reach = self.point.arms[0].length().min(self.point.arms[1].length());
         couples.turn_by(change) * reach
     }
 }
 
-fn push(moving: &mut [Moving; 2], arms: &[DVec3; 2], impulse: DVec3) {
-    moving[0].push(arms[0], impulse);
-    moving[1].push(arms[1], -impulse);
+fn push([a, b]: [&mut Moving; 2], arms: &[DVec3; 2], impulse: DVec3) {
+    a.push(arms[0], impulse);
+    b.push(arms[1], -impulse);
 }

@@ -7,7 +7,7 @@
 //! collisions and contact; after a change it follows to first order.
 //! Does not: find what lies between samples of a mesh that is finer than its level set.
 
-use super::motion::{Frame, Moving, Step};
+use super::motion::{Frame, Seen, Step};
 use super::samples::Sample;
 use super::shape::Shape;
 use crate::geometry::DVec3;
@@ -25,8 +25,6 @@ pub(super) struct Point {
     pub gap_now: f64,
     /// The distance at the predicted placement.
     pub gap: f64,
-    /// The approach at which that was predicted.
-    pub speed: f64,
     /// Whether the first body meets the second when it alone falls for a step, and the other way round.
     pub falls: [bool; 2],
     /// The sample, to know it again.
@@ -38,13 +36,12 @@ pub(super) struct Point {
 pub(super) struct View<'a> {
     pub shape: &'a Shape,
     pub now: &'a Frame,
-    pub then: &'a Frame,
-    pub moving: &'a Moving,
+    pub seen: &'a Seen,
 }
 
 impl<'a> View<'a> {
-    pub(super) fn of(step: &'a Step<'_>, then: &'a [Frame], body: usize) -> Self {
-        Self { shape: step.bodies.shape(body), now: &step.now[body], then: &then[body], moving: &step.moving[body] }
+    pub(super) fn of(step: &'a Step<'_>, seen: &'a [Seen], body: usize) -> Self {
+        Self { shape: step.bodies.shape(body), now: &step.now[body], seen: &seen[body] }
     }
 }
 
@@ -111,6 +108,9 @@ fn near_samples<'n>(a: View<'_>, b: View<'_>, seen: Frame, margin: f64, way: &'n
     &way.insert(Way { seen, reach, samples }).samples
 }
 
+/// Steps of a search along a segment at most.
+const ROUNDS: usize = 16;
+
 /// A face below a point faces the way the point is pushed, up to this (the cosine).
 const SAME_FACE: f64 = 0.9;
 
@@ -127,7 +127,7 @@ fn one_way(
     way: &mut Option<Way>,
     found: &mut Vec<Point>,
 ) {
-    let [then, now] = [a.then.seen_from(b.then), a.now.seen_from(b.now)];
+    let [then, now] = [a.seen.then.seen_from(&b.seen.then), a.now.seen_from(b.now)];
     let field = b.shape;
     let local_fall = b.now.rotation.transpose() * step.fall;
     let edge_width = (2.0 * step.fall.length()).max(field.resolution());
@@ -150,16 +150,21 @@ fn one_way(
         if is_corner {
             return;
         }
-        let meets = |shift: DVec3| gap_now < local_fall.length() && field.distance(at + shift).0 - radius < 0.0;
+        let meets = |shift: DVec3| {
+            // To first order, and by the distance itself where that leaves doubt.
+            let expected = gap_now + shift.dot(outward_now);
+            let is_near = gap_now < local_fall.length();
+            let in_doubt = expected.abs() < 0.1 * local_fall.length();
+            is_near && if in_doubt { field.distance(at + shift).0 - radius < 0.0 } else { expected < 0.0 }
+        };
         let falls = [meets(local_fall), meets(-local_fall)];
-        let speed = (a.moving.at(arms[0]) - b.moving.at(arms[1])).dot(normal);
-        let predicted_normal = b.then.rotation * outward;
-        let point = Point { arms, normal, predicted_normal, gap_now, gap, speed, falls, key };
+        let predicted_normal = b.seen.then.rotation * outward;
+        let point = Point { arms, normal, predicted_normal, gap_now, gap, falls, key };
         found.push(if reversed { point.reversed() } else { point });
     };
     for &index in near_samples(a, b, then, margin, way) {
         let sample = a.shape.samples.get(index);
-        let key = (u64::from(index) << 3) | (u64::from(reversed) << 2);
+        let key = (u64::from(index) << 3) | if reversed { Point::OF_SECOND } else { 0 };
         if sample.is_point() {
             add(sample.start, sample.radius, key);
         } else {
@@ -175,6 +180,9 @@ fn one_way(
 }
 
 impl Point {
+    /// The bit of the key that says that the sample belongs to the second body of the pair.
+    pub(super) const OF_SECOND: u64 = 1 << 2;
+
     fn reversed(self) -> Self {
         Self {
             arms: [self.arms[1], self.arms[0]],
@@ -208,26 +216,18 @@ fn deepest_stretch(field: &Shape, then: &Frame, sample: &Sample, fall: f64, marg
     if !field.is_convex() {
         return [lowest_between(&at, &slope, [first_slope, last_slope]), None];
     }
-    let depth = |share: f64| at(share).0 - sample.radius;
-    let lowest = least(&depth, 0.0, 1.0, 18);
-    let deepest = depth(lowest);
+    let ends = [(first - sample.radius, first_slope * length), (last - sample.radius, last_slope * length)];
+    let depth = |share: f64| {
+        let (distance, outward) = at(share);
+        (distance - sample.radius, slope(outward) * length)
+    };
+    let (lowest, deepest) = lowest_of_convex(&depth, ends, LEVEL * length, 1e-3 * fall, margin);
     if deepest >= margin {
         return [None; 2];
     }
     let level = deepest + (0.5 * (-deepest)).max(0.5 * fall);
-    let border = |toward: f64| {
-        if depth(toward) <= level {
-            return toward;
-        }
-        let (mut inside, mut outside) = (lowest, toward);
-        for _ in 0..12 {
-            let middle = 0.5 * (inside + outside);
-            if depth(middle) <= level { inside = middle } else { outside = middle }
-        }
-        inside
-    };
+    let [first, last] = [0usize, 1].map(|end| border(&depth, lowest, (end as f64, ends[end]), level));
     let inner = |share: f64| (share > 1e-3 && share < 1.0 - 1e-3).then_some(share);
-    let [first, last] = [border(0.0), border(1.0)];
     if last - first < 0.05 {
         return [inner(lowest), None];
     }
@@ -255,21 +255,54 @@ fn lowest_between(
     Some(share)
 }
 
-/// Golden section.
-fn least(f: &impl Fn(f64) -> f64, mut low: f64, mut high: f64, rounds: usize) -> f64 {
-    const GOLDEN: f64 = 0.618_033_988_749_894_9;
-    let (mut left, mut right) = (high - GOLDEN * (high - low), low + GOLDEN * (high - low));
-    let (mut f_left, mut f_right) = (f(left), f(right));
-    for _ in 0..rounds {
-        if f_left <= f_right {
-            (high, right, f_right) = (right, left, f_left);
-            left = high - GOLDEN * (high - low);
-            f_left = f(left);
-        } else {
-            (low, left, f_left) = (left, right, f_right);
-            right = low + GOLDEN * (high - low);
-            f_right = f(right);
-        }
+/// The lowest place of a convex function on 0 to 1, and its value, from values and slopes: where tangents meet.
+///
+/// Ends early, with a lower bound, where the function stays above a margin.
+fn lowest_of_convex(
+    f: &impl Fn(f64) -> (f64, f64),
+    [(first, first_slope), (last, last_slope)]: [(f64, f64); 2],
+    flat: f64,
+    tolerance: f64,
+    margin: f64,
+) -> (f64, f64) {
+    if first_slope > -flat || last_slope < flat {
+        return if first_slope > -flat { (0.0, first) } else { (1.0, last) };
     }
-    0.5 * (low + high)
+    let (mut low, mut high) = ((0.0, first, first_slope), (1.0, last, last_slope));
+    for _ in 0..ROUNDS {
+        let (from, to) = (low.1 - low.2 * low.0, high.1 - high.2 * high.0);
+        let share = ((from - to) / (high.2 - low.2)).clamp(low.0, high.0);
+        let bound = from + low.2 * share;
+        if bound >= margin {
+            return (share, bound);
+        }
+        let (value, slope) = f(share);
+        if value - bound <= tolerance || slope.abs() <= flat {
+            return (share, value);
+        }
+        if slope < 0.0 { low = (share, value, slope) } else { high = (share, value, slope) }
+    }
+    if low.1 < high.1 { (low.0, low.1) } else { (high.0, high.1) }
+}
+
+/// Where a convex function passes a level between its lowest place and an end: Newton's method from the end.
+fn border(
+    f: &impl Fn(f64) -> (f64, f64),
+    lowest: f64,
+    (end, (mut value, mut slope)): (f64, (f64, f64)),
+    level: f64,
+) -> f64 {
+    let mut share = end;
+    for _ in 0..ROUNDS {
+        if value <= level || slope == 0.0 || (lowest - share) * slope >= 0.0 {
+            break;
+        }
+        let next = share - (value - level) / slope;
+        if (next - share).abs() < 1e-4 || (next - lowest) * (end - lowest) <= 0.0 {
+            break;
+        }
+        share = next;
+        (value, slope) = f(share);
+    }
+    share
 }

@@ -16,6 +16,7 @@ mod broad;
 mod collide;
 mod contact;
 mod contact_graph;
+mod groups;
 mod interference;
 mod motion;
 mod report;
@@ -31,7 +32,7 @@ mod state;
 pub use report::Report;
 pub use settings::{Settings, StepOrder, Stopping, Switch};
 pub use shape::{Shape, ShapeError, ShapeSettings};
-pub use state::{Placement, RigidState};
+pub use state::{Placement, Pressing, RigidState};
 
 use crate::geometry::{DVec3, math};
 use crate::samples::random::Random;
@@ -219,6 +220,7 @@ fn one_step(
     workspace: &mut Workspace,
 ) -> Report {
     shuffle(state, settings);
+    let pressing = std::mem::take(&mut state.pressing);
     let broad = &mut workspace.broad;
     broad.restart();
     let mut placements = state.placements.clone();
@@ -241,7 +243,7 @@ fn one_step(
         step.apply(&kicks);
     }
     let collision_impulses = collided.impulses;
-    let mut contacts = Contacts::find(&step, broad, Some(collided));
+    let mut contacts = Contacts::find(&step, broad, Some(collided), &pressing);
     let contact_impulses = contacts.sweep(&mut step, broad);
     let shock_impulses = if settings.shock == Switch::On { shock::propagate(&mut contacts, &mut step) } else { 0 };
     let shifts = if settings.separation == Switch::On { separation::shifts(&contacts, &step) } else { Vec::new() };
@@ -255,8 +257,11 @@ fn one_step(
         levels: contacts.levels.count(),
         ..Report::default()
     };
+    let pressing = contacts.pressing(&step);
     let moving = std::mem::take(&mut step.moving);
     let lost = finish(bodies, state, &placements, look, &moving, &shifts);
+    // What a scene never uses it does not keep.
+    state.pressing = if settings.starting_guess == Switch::On { pressing } else { Vec::new() };
     Report { lost, ..report }
 }
 
@@ -334,11 +339,12 @@ fn shuffle(state: &mut RigidState, settings: &Settings) {
 /// The deepest point of one body in another, metres: exact where it is within a level set's band.
 pub fn deepest(bodies: &Bodies, state: &RigidState, settings: &Settings) -> f64 {
     let step = Step::new(bodies, settings, state, &state.placements, [0.0, 0.0], DVec3::ZERO);
+    let still = (DVec3::ZERO, DVec3::ZERO);
+    let seen: Vec<_> = (0..step.moving.len()).map(|body| step.ahead(body, still)).collect();
     let mut broad = Broad::default();
-    broad.ensure(&step, &step.now);
+    broad.ensure(&step, &seen);
     let depth = |&[a, b]: &[usize; 2]| {
-        let found =
-            points(&step, [View::of(&step, &step.now, a), View::of(&step, &step.now, b)], 0.0, &mut Near::default());
+        let found = points(&step, [View::of(&step, &seen, a), View::of(&step, &seen, b)], 0.0, &mut Near::default());
         found.iter().map(|point| -point.gap).fold(0.0, f64::max)
     };
     broad.pairs().par_iter().with_min_len(16).map(depth).reduce(|| 0.0, f64::max)
@@ -349,5 +355,5 @@ pub fn contact_levels(bodies: &Bodies, state: &RigidState, step: f64, gravity: D
     let mut step = Step::new(bodies, settings, state, &state.placements, [step, step], gravity);
     let kicks: Vec<_> = (0..bodies.bodies.len()).map(|body| step.kick(body, gravity, &[])).collect();
     step.apply(&kicks);
-    Contacts::find(&step, &mut Broad::default(), None).levels.level
+    Contacts::find(&step, &mut Broad::default(), None, &[]).levels.level
 }

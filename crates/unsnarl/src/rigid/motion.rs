@@ -39,6 +39,22 @@ impl Frame {
     }
 }
 
+/// The velocity and spin with which points of a body were looked for, and where they take it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Seen {
+    pub velocity: DVec3,
+    pub spin: DVec3,
+    pub then: Frame,
+}
+
+impl Seen {
+    /// How much faster a point moves now than it was seen to.
+    #[inline]
+    pub(super) fn change(&self, velocity: DVec3, spin: DVec3, arm: DVec3) -> DVec3 {
+        (velocity - self.velocity) + (spin - self.spin).cross(arm)
+    }
+}
+
 /// How a body moves, and how it answers impulses; immovable bodies do not.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Moving {
@@ -161,13 +177,28 @@ impl<'a> Step<'a> {
     }
 
     /// Where a body will be, at the velocity that it has after a kick.
-    pub(super) fn ahead(&self, body: usize, kick: (DVec3, DVec3)) -> Frame {
+    pub(super) fn ahead(&self, body: usize, kick: (DVec3, DVec3)) -> Seen {
+        let (velocity, spin) = self.kicked(body, kick);
+        let then = if self.bodies.bodies[body].kind == Kind::Static {
+            self.now[body]
+        } else {
+            Frame::of(&self.placements[body].moved(self.look, velocity, spin))
+        };
+        Seen { velocity, spin, then }
+    }
+
+    /// Velocity and spin after a kick.
+    pub(super) fn kicked(&self, body: usize, kick: (DVec3, DVec3)) -> (DVec3, DVec3) {
         let moving = &self.moving[body];
-        if self.bodies.bodies[body].kind == Kind::Static {
-            return self.now[body];
-        }
-        let spin = moving.spin + moving.inverse_inertia * kick.1;
-        Frame::of(&self.placements[body].moved(self.look, moving.velocity + kick.0, spin))
+        (moving.velocity + kick.0, moving.spin + moving.inverse_inertia * kick.1)
+    }
+
+    /// Whether a body that moves thus ends too far from where it was seen for its points to be trusted.
+    pub(super) fn is_off(&self, body: usize, velocity: DVec3, spin: DVec3, seen: &Seen) -> bool {
+        let shape = self.bodies.shape(body);
+        let reach = if shape.is_unbounded() { 0.0 } else { shape.radius() };
+        let change = (velocity - seen.velocity).length() + (spin - seen.spin).length() * reach;
+        self.bodies.bodies[body].kind == Kind::Simulated && change * self.look > self.slack(body)
     }
 
     /// How far a point of a body may end from where it was expected before contacts are looked for again.

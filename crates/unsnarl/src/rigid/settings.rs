@@ -28,6 +28,8 @@ pub struct Settings {
     pub stopping: Stopping,
     /// Whether contact goes up level by level, or takes all bodies as one level.
     pub contact_graph: Switch,
+    /// Whether contact begins with the forces of the step before. Without: the same rest, more sweeps.
+    pub starting_guess: Switch,
     /// Whether a last sweep takes each level as immovable for those above it.
     pub shock: Switch,
     /// Whether the order in which bodies are treated changes from step to step.
@@ -49,6 +51,7 @@ impl Default for Settings {
             order: StepOrder::CollideFirst,
             stopping: Stopping::Gradual,
             contact_graph: Switch::On,
+            starting_guess: Switch::On,
             shock: Switch::On,
             shuffle: Switch::On,
             separation: Switch::On,

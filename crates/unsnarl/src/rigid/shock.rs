@@ -11,7 +11,8 @@ use rayon::prelude::*;
 pub(super) fn propagate(contacts: &mut Contacts, step: &mut Step<'_>) -> usize {
     let before: usize = contacts.islands.iter().map(|island| island.impulses).sum();
     let levels = &contacts.levels;
-    contacts.islands.par_iter_mut().for_each(|island| sweep(island, step, &levels.level, &levels.is_held));
+    let moving = contacts.islands.par_iter_mut().filter(|island| !island.is_at_rest);
+    moving.for_each(|island| sweep(island, step, &levels.level, &levels.is_held));
     contacts.store(step);
     contacts.islands.iter().map(|island| island.impulses).sum::<usize>() - before
 }

@@ -58,7 +58,27 @@ impl Placement {
     }
 }
 
-/// All that changes: one entry per body in each list.
+/// What a contact pressed with in the last step; the next one begins with it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Pressing {
+    /// The bodies, the lower number first.
+    pub bodies: [u32; 2],
+    /// Which sample of which body touches.
+    pub key: u64,
+    /// Mean force on the first body, N.
+    pub force: DVec3,
+    /// Mean couple on the first body, N m.
+    pub couple: DVec3,
+}
+
+impl Pressing {
+    /// What lists are sorted by.
+    pub(super) fn order(&self) -> ([u32; 2], u64) {
+        (self.bodies, self.key)
+    }
+}
+
+/// All that changes: one entry per body in each list but the last.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RigidState {
     /// Where each body is.
@@ -71,6 +91,8 @@ pub struct RigidState {
     pub order: Vec<u32>,
     /// Where the generator that changes the order stands.
     pub random: u64,
+    /// Contacts that pressed in the last step, sorted by bodies and key.
+    pub pressing: Vec<Pressing>,
 }
 
 impl RigidState {
@@ -83,6 +105,7 @@ impl RigidState {
             order: (0..count as u32).collect(),
             placements,
             random: seed,
+            pressing: Vec::new(),
         }
     }
 
@@ -122,6 +145,13 @@ impl RigidState {
                 math::is_finite(at.position) && at.rotation.is_finite() && (at.rotation.length() - 1.0).abs() < 1e-6
             })
             && self.velocities.iter().chain(&self.angular_momenta).all(|&vector| math::is_finite(vector))
+            && self.pressing.iter().all(|at| {
+                at.bodies[0] < at.bodies[1]
+                    && (at.bodies[1] as usize) < count
+                    && math::is_finite(at.force)
+                    && math::is_finite(at.couple)
+            })
+            && self.pressing.windows(2).all(|two| two[0].order() < two[1].order())
             && self
                 .order
                 .iter()
