@@ -184,10 +184,16 @@ fn character(recipe: &Recipe) -> Sample {
     let mut places: Vec<DVec3> =
         surface.corners.iter().map(|corner| unit * DVec3::from(corner.map(f64::from))).collect();
     round_off(&topology, &mut places, 2 * recipe.resolution * recipe.resolution);
+    // Cells at corners are small after rounding, and are moved less.
+    let shortest = |at: usize| {
+        let lengths = topology.ring(VertexId::new(at)).map(|next| places[at].distance(places[next.index()]));
+        lengths.fold(f64::INFINITY, f64::min)
+    };
+    let sizes: Vec<f64> = (0..places.len()).map(shortest).collect();
     let bends = [random.between(3.5, 3.8), random.between(3.5, 3.8)];
     for (at, place) in places.iter_mut().enumerate() {
         let normal = normal(&topology, &surface, VertexId::new(at));
-        let shift = unit * jitter(recipe, &mut random);
+        let shift = sizes[at] * jitter(recipe, &mut random);
         *place = UNIT * bent(*place + shift - normal * shift.dot(normal), bends);
     }
     surface.add_to(&mut sample, "character", &places, (recipe, &mut random));

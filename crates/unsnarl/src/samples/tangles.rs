@@ -18,8 +18,8 @@ pub(super) const CASES: &[Case] = &[
 const CELL: f64 = 0.01;
 /// Each tangle has a square with as many cells a side, or nearly so.
 const SPACING: f64 = 10.0;
-/// Vertices are thrown by so many cells at most.
-const THROW: f64 = 1.8;
+/// Vertices are thrown by so many cells.
+const THROW: [f64; 2] = [1.0, 1.8];
 
 /// One tangle for so many cells, at least one.
 fn tangles(recipe: &Recipe, cells_each: usize) -> Sample {
@@ -38,7 +38,7 @@ fn tangles(recipe: &Recipe, cells_each: usize) -> Sample {
         let middle = |index: usize| ((index as f64 + 0.5) * resolution as f64 / squares as f64) as usize;
         let (column, row) = (middle(square % squares), middle(square / squares));
         for (across, up) in (0..9).map(|at| (at % 3, at / 3)) {
-            let throw = THROW * CELL * random.between(0.0, 1.0);
+            let throw = CELL * random.between(THROW[0], THROW[1]);
             sample.mesh.positions[sheet.at(column + across - 1, row + up - 1)] += throw * random.direction();
         }
     }
