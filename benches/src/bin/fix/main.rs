@@ -1,5 +1,5 @@
 //! The bars of untangling, one command: `cargo run --release -p unsnarl-benches --bin fix --
-//! [types|exploded|methods|folds|places|real|hard|knots|crumples]... [--long] [--only NAME] [--seconds S] [--seeds N]
+//! [types|exploded|methods|folds|places|real|hard|knots|crumples|closed-bodies|tangles|layers|never-worse]... [--long] [--only NAME] [--seconds S] [--seeds N]
 //! [--from SEED] [--gamma G]`.
 //!
 //! `types`: the seven types, cut regularly (seeds turn them in space) and irregularly, 4 resolutions, 10 seeds (100
@@ -8,7 +8,8 @@
 //! methods without history. `folds`: collar, lapel, sleeve and skirt in every style. `places`: clean garments of
 //! `assets` of which one place was exploded, 10 seeds each. `real`: garments of `assets`. `hard`: tangles on which
 //! local methods stall, two resolutions, both cuts. `knots`: closed tubes through themselves. `crumples`: sheets with
-//! a crossing pair per vertex. Printed: how many came out clean, median of steps until nothing crosses and with
+//! a crossing pair per vertex. `closed-bodies`: balls, tori and a character as cloth. `tangles`: 10 and 1,000 small
+//! ones on 100,000 vertices. `layers`: suits over each other. `never-worse`: all made cases, stopped after two seconds. Printed: how many came out clean, median of steps until nothing crosses and with
 //! relaxation, whether red ever grew, the worst 1st and 99th percentile of edge length over rest, time, pulls by
 //! where they were; then every bar, met or missed (status 1 if one is). A trial may take `S` seconds of processor
 //! time, 60 unless told; seeds begin with `SEED`, 0 unless told. Types and exploded handkerchiefs are pulled by the
@@ -16,6 +17,7 @@
 
 mod bars;
 mod closed;
+mod large;
 mod styles;
 mod subject;
 mod trial;
@@ -54,7 +56,7 @@ const CUTS: [(Cut, &str); 2] = [(Cut::Regular, "regular"), (Cut::Irregular, "irr
 fn main() -> ExitCode {
     let options = options();
     let mut bars = Bars::default();
-    let suites: [(&str, Suite); 9] = [
+    let suites: [(&str, Suite); 13] = [
         ("types", types),
         ("exploded", exploded),
         ("methods", methods),
@@ -64,6 +66,10 @@ fn main() -> ExitCode {
         ("hard", hard),
         ("knots", closed::knots),
         ("crumples", closed::crumples),
+        ("closed-bodies", closed::bodies),
+        ("tangles", large::tangles),
+        ("layers", large::layers),
+        ("never-worse", large::never_worse),
     ];
     for (name, run) in suites {
         if options.suites.is_empty() || options.suites.iter().any(|suite| suite == name) {

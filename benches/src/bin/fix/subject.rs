@@ -1,6 +1,6 @@
 //! What is untangled: made cases with their layers, styles and creases, and real garments with their bodies.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use unsnarl::analysis::{Assembly, PartKind};
 use unsnarl::fix::{FixSettings, Patient};
 use unsnarl::model::RestAngles;
@@ -64,6 +64,26 @@ impl Subject {
             bodies.iter().map(|body| read(body).map(|file| file.mesh)).collect::<Result<_, String>>()?;
         let name = garment.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         Ok(Self::of_garment((&name, &file.mesh), built, RestAngles::AsLoaded, &bodies))
+    }
+
+    /// Garments from files over each other, the first one innermost.
+    pub fn read_layers(garments: &[PathBuf]) -> Result<Self, String> {
+        let files: Vec<MeshFile> = garments.iter().map(|path| read(path)).collect::<Result<_, String>>()?;
+        let build = |(path, file): (&PathBuf, &MeshFile)| garment_file::build_garment(path, file);
+        let built = garments.iter().zip(&files).map(build).collect::<Result<Vec<Garment>, _>>();
+        let built = built.map_err(|error| error.to_string())?;
+        let part = |(at, file): (usize, &MeshFile)| (format!("layer {at}"), PartKind::Cloth, file.mesh.positions.len());
+        let parts = files.iter().enumerate().map(part).zip(&files);
+        let parts = parts.map(|((name, kind, count), file)| (name, kind, count, file.mesh.triangles.as_slice()));
+        let assembly = Assembly::new(parts).map_err(|error| error.to_string())?;
+        let positions: Vec<DVec3> = files.iter().flat_map(|file| file.mesh.positions.iter().copied()).collect();
+        let rest_angles = RestAngles::AsLoaded;
+        let setup = Setup { assembly, positions: &positions, garments: built, rest: Vec::new(), rest_angles };
+        let workpiece = Workpiece::build(setup).map_err(|error| error.to_string())?;
+        let mut settings = workpiece.settings();
+        let layer = |(at, file): (usize, &MeshFile)| vec![at as i32; file.mesh.positions.len()];
+        settings.vertices.layers = files.iter().enumerate().flat_map(layer).collect();
+        Ok(Self { patient: workpiece.patient(), settings })
     }
 
     /// The same garment with one place exploded: vertices within six mean edges of a random one are thrown by up to three.

@@ -1,9 +1,12 @@
 //! One untangling, measured; and a row that sums up several.
 
 use crate::subject::Subject;
+use std::cmp::Ordering;
 use std::sync::Arc;
+use std::time::Instant;
+use unsnarl::analysis::{self, Workspace};
 use unsnarl::fix::report::{Displacement, Spread, mean_rest_edge};
-use unsnarl::fix::{self, Assumptions, Continue, PullCount, PullCounts};
+use unsnarl::fix::{self, Assumptions, Continue, PullCount, PullCounts, Score, Standard};
 use unsnarl_geometry::DVec3;
 
 /// What came of one untangling.
@@ -30,6 +33,10 @@ pub struct Trial {
     pub vertex_count: usize,
     /// Processor time, so that other work on the machine changes nothing.
     pub seconds: f64,
+    /// Time on the clock.
+    pub wall_seconds: f64,
+    /// Whether the result is no worse than the input by the score.
+    pub is_no_worse: bool,
     /// Resolvers other than edge shortening and tearing that acted.
     pub measures: String,
 }
@@ -37,14 +44,26 @@ pub struct Trial {
 impl Trial {
     /// Untangles for at most so many seconds of processor time.
     pub fn run(name: String, subject: Subject, most_seconds: f64) -> Self {
+        let start = processor_seconds();
+        Self::run_unless(name, subject, move || processor_seconds() - start > most_seconds)
+    }
+
+    /// Untangles for at most so many seconds on the clock.
+    pub fn run_on_the_clock(name: String, subject: Subject, most_seconds: f64) -> Self {
+        let begun = Instant::now();
+        Self::run_unless(name, subject, move || begun.elapsed().as_secs_f64() > most_seconds)
+    }
+
+    fn run_unless(name: String, subject: Subject, is_late: impl Fn() -> bool + Copy + Send + Sync + 'static) -> Self {
         let Subject { patient, settings } = subject;
         let model = patient.model.clone();
         let before = patient.state.positions.clone();
-        let start = processor_seconds();
-        let is_late = move || processor_seconds() - start > most_seconds;
+        let pairs_before = analysis::verdict(&patient.assembly, &before, &mut Workspace::default()).pairs.len();
+        let (start, begun) = (processor_seconds(), Instant::now());
         let outcome = fix::untangle_unless(patient, &settings, Arc::new(is_late), &mut |_| {
             if is_late() { Continue::No } else { Continue::Yes }
         });
+        let (seconds, wall_seconds) = (processor_seconds() - start, begun.elapsed().as_secs_f64());
         let resolvers = &outcome.resolvers;
         let measures = [
             ("minimised", resolvers.contour_minimisation),
@@ -58,6 +77,9 @@ impl Trial {
         ];
         let (moved_vertices, displacement) = Displacement::between(&before, &outcome.positions, mean_rest_edge(&model));
         let acted = measures.iter().filter(|(_, count)| *count > 0).map(|(name, count)| format!("{name} {count}"));
+        let input = Score::of(&model, &before, &before, pairs_before);
+        let result = Score::of(&model, &outcome.positions, &before, outcome.verdict.pairs.len());
+        let is_no_worse = Standard::new(&model, &before).compare(&result, &input) != Ordering::Greater;
         Self {
             name,
             pairs_left: outcome.verdict.pairs.len(),
@@ -70,7 +92,9 @@ impl Trial {
             moved_vertices,
             displacement,
             vertex_count: before.len(),
-            seconds: processor_seconds() - start,
+            seconds,
+            wall_seconds,
+            is_no_worse,
             measures: acted.collect::<Vec<_>>().join(", "),
             positions: outcome.positions,
         }

@@ -20,7 +20,7 @@ use std::ops::Range;
 /// Columns of a 3x3 block; the fourth entries are zero.
 type Block = [[f64; 4]; 3];
 /// No column.
-const NONE: u32 = u32::MAX;
+pub(super) const NONE: u32 = u32::MAX;
 
 /// The blocks right of the diagonal of a symmetric matrix, row by row, columns rising.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -49,15 +49,15 @@ pub struct Layout {
     /// What it is the shape for.
     pub pattern: UpperPattern,
     /// The place of every row in the order of elimination.
-    place: Vec<u32>,
+    pub(super) place: Vec<u32>,
     /// Where each column of the factor begins in `rows`, and the end.
-    starts: Vec<u32>,
+    pub(super) starts: Vec<u32>,
     /// Places below the diagonal, rising in every column.
-    rows: Vec<u32>,
+    pub(super) rows: Vec<u32>,
     /// For every block of the pattern: where it goes in the factor.
-    slots: Vec<u32>,
+    pub(super) slots: Vec<u32>,
     /// Where the second part and the rest begin; the columns of the two parts do not act on each other.
-    ends_of_parts: [usize; 2],
+    pub(super) ends_of_parts: [usize; 2],
 }
 
 impl Layout {
@@ -84,7 +84,7 @@ impl Layout {
         Some(Self { pattern, place, starts, rows, slots, ends_of_parts })
     }
 
-    fn column(&self, column: usize) -> Range<usize> {
+    pub(super) fn column(&self, column: usize) -> Range<usize> {
         self.starts[column] as usize..self.starts[column + 1] as usize
     }
 }
@@ -245,17 +245,17 @@ fn regroup(parts: &[u8], place: &mut [u32], starts: &mut Vec<u32>, rows: &mut Ve
 
 /// Columns in chains, one chain for every column.
 #[derive(Clone, Debug, Default)]
-struct Chains {
-    first: Vec<u32>,
-    next: Vec<u32>,
+pub(super) struct Chains {
+    pub(super) first: Vec<u32>,
+    pub(super) next: Vec<u32>,
 }
 
 impl Chains {
-    fn new(count: usize) -> Self {
+    pub(super) fn new(count: usize) -> Self {
         Self { first: vec![NONE; count], next: vec![NONE; count] }
     }
 
-    fn push(&mut self, chain: u32, column: u32) {
+    pub(super) fn push(&mut self, chain: u32, column: u32) {
         self.next[column as usize] = self.first[chain as usize];
         self.first[chain as usize] = column;
     }

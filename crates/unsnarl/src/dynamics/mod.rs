@@ -21,6 +21,7 @@ pub mod hinge;
 mod live_rows;
 pub mod mass_spring;
 pub mod pattern;
+pub(crate) mod scalar_cholesky;
 mod sewing;
 pub mod support;
 

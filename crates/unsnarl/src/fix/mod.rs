@@ -28,7 +28,7 @@ pub use crate::untangle::resolvers::tally::{PullCount, PullCounts, SeamPlace};
 pub use crate::untangle::{FoldStyle, Method as FixMethod};
 pub use driver::Attempt;
 pub use measure::{LeftOut, MeasureName, Reason, UnknownMeasure};
-pub use score::Score;
+pub use score::{Score, Standard};
 pub use settings::{FixSettings, Pose, VertexSettings};
 pub use solved::{PlaceReport, WhyNot, solved_by_measure};
 pub use spacing::{Exempt, GapError, GapWish, examine_gap, gap_fits, open_gap};

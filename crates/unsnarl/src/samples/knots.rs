@@ -88,6 +88,11 @@ impl Curve {
     }
 }
 
+/// Two rings of a chain, whose tubes overlap so far.
+pub(super) fn linked_rings(recipe: &Recipe, overlap: f64) -> Sample {
+    tubes(recipe, &[Curve::Ring(0), Curve::Ring(1)], overlap)
+}
+
 /// Tubes along curves, of the radius at which strands overlap so far.
 fn tubes(recipe: &Recipe, curves: &[Curve], overlap: f64) -> Sample {
     const SAMPLES: usize = 2000;

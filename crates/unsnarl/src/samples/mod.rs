@@ -8,6 +8,7 @@
 //! [`Case`] says which types of contours it contains, and a test holds it to that.
 //! Does not: read files; the tortures of real garments take positions and give positions.
 
+mod closed_bodies;
 mod crumpled;
 mod exploded;
 mod folds;
@@ -16,6 +17,7 @@ mod layers;
 pub mod random;
 mod rudimentary;
 pub mod sheet;
+mod tangles;
 pub mod torture;
 
 pub use exploded::{Explosion, explode};
@@ -224,6 +226,8 @@ pub enum Family {
     Hard,
     /// Closed tubes through themselves and each other.
     Knots,
+    /// Closed bodies as cloth, through themselves and each other.
+    ClosedBodies,
 }
 
 impl Family {
@@ -237,6 +241,7 @@ impl Family {
             Self::Layers => "pieces through each other",
             Self::Hard => "hard tangles",
             Self::Knots => "closed tubes through themselves",
+            Self::ClosedBodies => "closed bodies through themselves and each other",
         }
     }
 }
@@ -271,9 +276,17 @@ impl Case {
 
 /// All cases, family by family.
 pub fn cases() -> impl Iterator<Item = &'static Case> {
-    [rudimentary::CASES, exploded::CASES, folds::CASES, layers::CASES, knots::CASES, crumpled::CASES]
-        .into_iter()
-        .flatten()
+    let families = [
+        rudimentary::CASES,
+        exploded::CASES,
+        folds::CASES,
+        layers::CASES,
+        crumpled::CASES,
+        tangles::CASES,
+        knots::CASES,
+        closed_bodies::CASES,
+    ];
+    families.into_iter().flatten()
 }
 
 /// The case with a name.

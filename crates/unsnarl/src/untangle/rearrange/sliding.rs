@@ -22,10 +22,10 @@
 //! moves; the same bits on any number of threads.
 //! Does not: keep cloth from crossing anything that the projection does not know, nor its bends.
 
-use crate::dynamics::block_cholesky::{Factor, Layout, UpperPattern};
+use crate::dynamics::block_cholesky::{Layout, UpperPattern};
+use crate::dynamics::scalar_cholesky::ScalarFactor;
 use crate::untangle::rearrange::strain_bounds::StrainBounds;
 use rayon::prelude::*;
-use unsnarl_geometry::math::DMat3;
 use unsnarl_geometry::{DVec3, EdgeId, Topology, TriangleId, VertexId};
 
 /// How strongly cloth is held to the allowed set, per triangle at a vertex and beside the stiffness of the cloth, which has no unit.
@@ -45,7 +45,7 @@ pub struct Sliding {
     /// Where cloth was at first, by row.
     start: Vec<DVec3>,
     layout: Layout,
-    factor: Factor,
+    factor: ScalarFactor,
     /// Where the elastic cloth is, vertex by vertex of all cloth.
     elastic: Vec<DVec3>,
     /// What the constraint has pushed so far, by row.
@@ -98,7 +98,7 @@ impl Sliding {
         let edges: Vec<[Option<usize>; 2]> = ends.filter(|rows| rows.iter().any(Option::is_some)).collect();
         let (layout, diagonal, upper) = system(&triangles, &holds, &edges, carrying)?;
         let start = vertices.iter().map(|&vertex| positions[vertex]).collect();
-        let mut factor = Factor::default();
+        let mut factor = ScalarFactor::default();
         let elastic = positions[..free.len()].to_vec();
         let pushed = vec![DVec3::ZERO; vertices.len()];
         factor.find(&layout, &diagonal, &upper).then_some(Self {
@@ -169,13 +169,13 @@ pub fn take_back(least: f64, before: &[DVec3], positions: &mut [DVec3]) {
     }
 }
 
-/// The matrix of the solve: its layout, diagonal and blocks right of it.
+/// The matrix of the solve: its layout, diagonal and entries right of it.
 fn system(
     triangles: &[Element],
     holds: &[f64],
     edges: &[[Option<usize>; 2]],
     carrying: f64,
-) -> Option<(Layout, Vec<DMat3>, Vec<DMat3>)> {
+) -> Option<(Layout, Vec<f64>, Vec<f64>)> {
     let mut diagonal = holds.to_vec();
     let mut entries: Vec<([usize; 2], f64)> = Vec::new();
     for element in triangles {
@@ -206,9 +206,8 @@ fn system(
         }
         pattern.row_starts.push(pattern.columns.len() as u32);
     }
-    let blocks = |values: Vec<f64>| values.into_iter().map(|value| DMat3::from_diagonal(DVec3::splat(value))).collect();
     let layout = Layout::new(pattern).filter(|_| !holds.is_empty())?;
-    Some((layout, blocks(diagonal), blocks(upper)))
+    Some((layout, diagonal, upper))
 }
 
 #[cfg(test)]
