@@ -76,12 +76,15 @@ fn a_sequence_becomes_clean_without_a_jump_and_far_frames_come_back_byte_for_byt
     assert_eq!(report["frames_tangled_before"], 4);
     let largest = report["frames"].as_array().unwrap().iter().map(|line| line["largest_move"].as_f64().unwrap());
     let (largest, change) = (largest.fold(0.0, f64::max), report["largest_change"].as_f64().unwrap());
-    assert!(largest > 0.01 && change < 0.4 * largest, "moves of {largest} m change by {change} m");
+    assert!(largest > 0.01 && change < 0.00205, "moves of {largest} m change by {change} m");
+    // As long as a ramp of 2 mm a frame, or the fade.
+    let ramp = (largest / 0.002).ceil().max(4.0) as usize;
+    assert!(ramp < 10, "some frames are far");
     for at in 0..FRAMES {
         let name = format!("w_{at:04}.obj");
         let (status, _) = folder.check(&[&format!("out/{name}")]);
         assert_eq!(status, 0, "{name}");
-        if !(8..20).contains(&at) {
+        if !(12 - ramp..16 + ramp).contains(&at) {
             assert_eq!(bytes(&folder, &format!("in/{name}")), bytes(&folder, &format!("out/{name}")), "{name}");
         }
     }

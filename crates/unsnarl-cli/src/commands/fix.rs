@@ -63,6 +63,10 @@ pub struct Flags {
     /// Animations: over how many frames corrections fade in and out; 0 leaves every clean frame as it is
     #[arg(long, default_value_t = 4, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=1000))]
     fade: u32,
+    /// Animations: the most that a correction changes from frame to frame, as far as cloth lets it: metres, or a number
+    /// with mm or cm. Larger jumps become ramps
+    #[arg(long, default_value = "2mm", value_name = "D", allow_hyphen_values = true)]
+    change: String,
     /// Animations: go on where a run with the same flags was stopped
     #[arg(long)]
     resume: bool,

@@ -30,7 +30,7 @@ pub struct Ladder {
 
 /// One level.
 #[derive(Clone, Debug)]
-pub(super) struct Rung {
+pub(crate) struct Rung {
     pub assembly: Assembly,
     pub ownership: Ownership,
     pub creases: Vec<[VertexId; 2]>,

@@ -7,7 +7,7 @@ pub mod final_frame;
 pub mod ladder;
 pub mod refine;
 mod slide;
-mod stop;
+pub(crate) mod stop;
 
 pub use ladder::Ladder;
 pub use refine::{

@@ -47,7 +47,7 @@ pub(super) struct Room {
 
 /// What vertices around stopped ones do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Surroundings {
+pub(crate) enum Surroundings {
     /// They go a part of the way with them ([`super::ease`]).
     Follow,
     /// They reach their targets.
@@ -56,7 +56,7 @@ pub(super) enum Surroundings {
 
 /// Where everything stops.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Stopped {
+pub(crate) struct Stopped {
     /// Positions at the end; `None` where everything reaches its target.
     pub end: Option<Vec<DVec3>>,
     /// Vertices that other cloth stopped, or their own.
@@ -94,7 +94,7 @@ enum Cause {
 }
 
 /// Moves all vertices of a level from `start` towards `targets`. Vertices of bodies have their place as target.
-pub(super) fn stop_before_contact(
+pub(crate) fn stop_before_contact(
     rung: &Rung,
     Motion { start, end: targets }: Motion,
     room: Room,

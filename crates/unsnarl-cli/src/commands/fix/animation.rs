@@ -1,11 +1,12 @@
 //! `unsnarl fix` on an animation: every frame clean and certified, with corrections that fade in and out.
 //!
 //! First frames are followed in blocks, in order within a block; blocks run side by side, each on one thread, and
-//! overlap. Then every frame gets what fades in from later ones, is checked, and is written.
+//! overlap. Then every frame gets what fades in from later ones; jumps that are left become ramps; at last every frame
+//! is checked as it is written.
 
 use super::Flags;
 use super::records::{Records, Resume};
-use crate::gaps::GapPlan;
+use crate::gaps::{self, GapPlan};
 use crate::inputs::Inputs;
 use crate::session::{Failure, Session};
 use indicatif::ProgressBar;
@@ -13,10 +14,10 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 use unsnarl::analysis::{self, SmallestGap, Workspace};
-use unsnarl::fix::animation::{Axes, Blend, Correction, Followed, Follower, Frame, Way, blend};
+use unsnarl::fix::animation::{Axes, Blend, Correction, Followed, Follower, Frame, GivesWay, Pace, Way, blend, pace};
 use unsnarl::fix::{FixSettings, Patient, Stop};
 use unsnarl::scene::workpiece::WorkpieceError;
 use unsnarl_geometry::{DVec3, TriMesh};
@@ -29,6 +30,9 @@ use unsnarl_io::mesh::{self, MeshFile, ReadOptions, Severity};
 const BLOCK: usize = 24;
 /// Frames before a block that it follows too, and within which two blocks go over into each other.
 const OVERLAP: usize = 6;
+
+/// How often corrections of neighbouring frames are drawn together at most, the larger ones and the smaller ones.
+const SWEEPS: usize = 12;
 
 /// One frame of the report.
 #[derive(Clone, Debug, Serialize)]
@@ -99,18 +103,22 @@ pub fn run(flags: &Flags, session: &Session) -> Result<ExitCode, Failure> {
     let all_done = followed.iter().all(Followed::is_done);
     let is_written = all_done || flags.keep_partial;
     let mut corrections: Vec<Correction> = followed.iter().map(Followed::correction).collect();
+    let is_clean: Vec<AtomicBool> = followed.iter().map(|frame| AtomicBool::new(frame.is_done())).collect();
     if is_written {
         job.output.begin(&job.animation).map_err(Failure::input)?;
         let wanted = job.wanted(&blocks, &records, &followed)?;
         let moved: Vec<Mutex<Correction>> = followed.iter().map(|_| Mutex::new(Correction::new())).collect();
         side_by_side(followed.len(), |at| {
-            let own = job.write(at, &followed, &wanted, &records)?;
-            *moved[at].lock().unwrap_or_else(std::sync::PoisonError::into_inner) = own;
+            *held(&moved[at]) = job.faded(at, &followed, &wanted)?;
             bar.inc(1);
             Ok(())
         })?;
-        let kept = |own: Mutex<Correction>| own.into_inner().unwrap_or_default();
-        corrections = moved.into_iter().map(kept).collect();
+        let moved = moved.into_iter().map(|own| std::mem::take(&mut *held(&own))).collect();
+        corrections = job.draw_together(&followed, moved)?;
+        side_by_side(followed.len(), |at| {
+            is_clean[at].store(job.write(at, &corrections[at], &records)?, Ordering::SeqCst);
+            Ok(())
+        })?;
         let read = |at: usize| match records.read_final(at) {
             Some(positions) => Ok(positions),
             None => job.animation.positions(at),
@@ -118,7 +126,8 @@ pub fn run(flags: &Flags, session: &Session) -> Result<ExitCode, Failure> {
         job.output.finish(&job.animation, &read).map_err(Failure::input)?;
     }
     bar.finish_and_clear();
-    let report = job.report(&followed, &corrections, is_written, start)?;
+    let is_clean = is_clean.into_iter().map(AtomicBool::into_inner).collect();
+    let report = job.report((&followed, is_clean), &corrections, is_written, start)?;
     if is_written {
         let lines: Vec<String> =
             report.frames.iter().filter_map(|line| serde_json::to_string(line).ok()).map(|line| line + "\n").collect();
@@ -159,6 +168,8 @@ struct Job<'a> {
     bodies: Vec<BodyMotion>,
     output: Output,
     plan: GapPlan,
+    /// The most that corrections should change from frame to frame, metres.
+    change: f64,
 }
 
 /// One frame, read and put together.
@@ -194,7 +205,8 @@ impl<'a> Job<'a> {
         }
         let body = |path: &PathBuf| BodyMotion::open(path, flags.clip.as_deref(), &options).map_err(Failure::input);
         let bodies = flags.body.iter().map(body).collect::<Result<Vec<_>, Failure>>()?;
-        let job = Self { flags, session, animation, bodies, output, plan };
+        let change = gaps::length("--change", &flags.change)?;
+        let job = Self { flags, session, animation, bodies, output, plan, change };
         job.look_over()?;
         Ok(job)
     }
@@ -229,7 +241,7 @@ impl<'a> Job<'a> {
             "frames": self.animation.frames.iter().map(|frame| frame.number).collect::<Vec<_>>(),
             "vertices": self.animation.vertex_count(), "rest": flags.rest, "method": format!("{:?}", flags.method),
             "without": format!("{:?}", flags.without), "style": format!("{:?}", flags.style), "layers": flags.layers,
-            "gap": format!("{:?}", self.plan.wish), "fade": flags.fade, "frame_rate": flags.frame_rate,
+            "gap": format!("{:?}", self.plan.wish), "fade": flags.fade, "change": self.change, "frame_rate": flags.frame_rate,
             "max_seconds": flags.max_seconds,
         });
         serde_json::to_string_pretty(&words).map_err(|error| Failure::usage(error.to_string()))
@@ -364,22 +376,13 @@ impl<'a> Job<'a> {
         Ok(wanted)
     }
 
-    /// Decides where a frame ends, writes it, and returns how it was moved.
-    fn write(
-        &self,
-        at: usize,
-        followed: &[Followed],
-        wanted: &[Correction],
-        records: &Records,
-    ) -> Result<Correction, Failure> {
+    /// The correction of a frame with what fades in from later ones, certified.
+    fn faded(&self, at: usize, followed: &[Followed], wanted: &[Correction]) -> Result<Correction, Failure> {
         let last = wanted.len().min(at + 1 + self.flags.fade as usize);
         let certified = followed[at].correction();
         let is_still = certified.is_empty() && wanted[at..last].iter().all(Correction::is_empty);
-        if is_still {
-            let files = self.animation.files(at).map_err(Failure::input)?;
-            let positions: Vec<DVec3> = files.iter().flat_map(|file| file.mesh.positions.iter().copied()).collect();
-            self.output.write_frame(&self.animation, at, &files, &positions).map_err(Failure::input)?;
-            return Ok(Correction::new());
+        if is_still || !followed[at].is_done() {
+            return Ok(certified);
         }
         let prepared = self.prepare(at)?;
         let stored = |positions: &[DVec3]| self.output.stored(at, &prepared.files, positions);
@@ -391,24 +394,70 @@ impl<'a> Job<'a> {
         let later: Vec<_> = later.iter().map(Vec::as_slice).zip(&wanted[at + 1..last]).map(neighbour).collect();
         let blend = Blend { fade: self.flags.fade };
         let frame = self.view(&prepared, &stored);
-        let positions = if followed[at].is_done() {
-            blend.resolve(&frame, &certified, &wanted[at], &later)
-        } else {
-            frame.moved(&certified)
+        let positions = blend.resolve(&frame, &certified, &wanted[at], &later);
+        Ok(frame.correction_to(&positions))
+    }
+
+    /// Turns jumps of corrections into ramps: blocks of frames side by side, every other one at a time, so that no frame
+    /// is read while it changes.
+    fn draw_together(&self, followed: &[Followed], corrections: Vec<Correction>) -> Result<Vec<Correction>, Failure> {
+        if self.flags.fade == 0 || corrections.iter().all(Correction::is_empty) {
+            return Ok(corrections);
+        }
+        let pace = Pace::new(self.prepare(0)?.patient.assembly, self.change);
+        let count = corrections.len();
+        let corrections: Vec<_> = corrections.into_iter().map(|own| Mutex::new(Arc::new(own))).collect();
+        let has_changed = AtomicBool::new(true);
+        let draw = |at: usize, other: usize, gives_way: GivesWay| {
+            let (own, theirs) = (held(&corrections[at]).clone(), held(&corrections[other]).clone());
+            let is_nothing = own.is_empty() && theirs.is_empty();
+            if is_nothing || !followed[at].is_done() || !followed[other].is_done() {
+                return Ok(());
+            }
+            let prepared = self.prepare(at)?;
+            let stored = |positions: &[DVec3]| self.output.stored(at, &prepared.files, positions);
+            let positions = self.animation.positions(other).map_err(Failure::input)?;
+            let neighbour = blend::Neighbour { positions: &positions, correction: &theirs };
+            if let Some(drawn) = pace.drawn(&self.view(&prepared, &stored), &own, &neighbour, gives_way) {
+                *held(&corrections[at]) = Arc::new(drawn);
+                has_changed.store(true, Ordering::SeqCst);
+            }
+            Ok(())
         };
+        let mut sweeps = 0;
+        while sweeps < SWEEPS && has_changed.swap(false, Ordering::SeqCst) {
+            for gives_way in [GivesWay::Larger, GivesWay::Smaller] {
+                for parity in 0..2 {
+                    let blocks: Vec<usize> = (parity..count.div_ceil(BLOCK)).step_by(2).collect();
+                    side_by_side(blocks.len(), |k| {
+                        let block = blocks[k] * BLOCK..count.min((blocks[k] + 1) * BLOCK);
+                        pace::visits(block, count).try_for_each(|(at, other)| draw(at, other, gives_way))
+                    })?;
+                }
+            }
+            sweeps += 1;
+        }
+        let kept = |own: &Mutex<Arc<Correction>>| Correction::clone(&held(own));
+        Ok(corrections.iter().map(kept).collect())
+    }
+
+    /// Writes a frame as it is corrected. Whether it is clean, by a check of the numbers that are written.
+    fn write(&self, at: usize, correction: &Correction, records: &Records) -> Result<bool, Failure> {
+        let prepared = self.prepare(at)?;
+        let stored = |positions: &[DVec3]| self.output.stored(at, &prepared.files, positions);
+        let frame = self.view(&prepared, &stored);
+        let positions = frame.moved(correction);
         if self.output.is_by_frame() {
             self.output.write_frame(&self.animation, at, &prepared.files, &positions).map_err(Failure::input)?;
         } else {
             records.write_final(at, &positions)?;
         }
-        let input = &prepared.patient.state.positions;
-        let moved = positions.iter().zip(input).enumerate().filter(|(_, (is, was))| is != was);
-        Ok(moved.map(|(at, (is, was))| (at as u32, *is - *was)).collect())
+        Ok(frame.keeps(correction))
     }
 
     fn report(
         &self,
-        followed: &[Followed],
+        (followed, is_clean): (&[Followed], Vec<bool>),
         corrections: &[Correction],
         written: bool,
         start: Instant,
@@ -418,7 +467,7 @@ impl<'a> Job<'a> {
         for (at, (followed, correction)) in followed.iter().zip(corrections).enumerate() {
             frames.push(FrameLine {
                 frame: self.animation.frames[at].number,
-                clean: followed.is_done(),
+                clean: is_clean[at],
                 pairs_before: followed.pairs_before,
                 pairs_after: followed.pairs_after,
                 pairs_below_gap: self.plan.wish.map(|_| followed.pairs_below_gap),
@@ -469,6 +518,10 @@ impl<'a> Job<'a> {
         }
         Ok(changes)
     }
+}
+
+fn held<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
+    value.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Does `count` pieces of work, as many at once as there are threads, each on one; a single one on all threads.

@@ -3,7 +3,8 @@
 //! [`Follower`] goes through frames in order. The correction of a frame (how far cloth is moved) starts from that of
 //! the frame before, carried along with the cloth in local axes ([`carry`]). A patch of it whose tangle is gone fades
 //! out over a few frames. [`Blend`] then lets corrections fade in before they are needed, and joins blocks of frames
-//! that were followed apart. Both are pure: frames in, corrections out.
+//! that were followed apart. [`Pace`] turns the jumps that are left into ramps. All are pure: frames in, corrections
+//! out.
 //!
 //! Guarantees: every frame that is called clean was certified by the exact check of its numbers as they will be stored,
 //! and has the gap if one is asked for. Clean frames that nothing fades into, and vertices without a correction, come
@@ -13,9 +14,11 @@
 
 pub mod blend;
 pub mod carry;
+pub mod pace;
 
 pub use blend::Blend;
 pub use carry::Axes;
+pub use pace::{GivesWay, Pace};
 
 use super::{Continue, FixSettings, GapWish, Outcome, Patient, Stop, examine_gap, open_gap, untangle_unless};
 use crate::analysis::{self, Verdict, Workspace};
@@ -105,6 +108,18 @@ impl Frame<'_> {
             _ => 0,
         };
         (verdict, below)
+    }
+
+    /// Whether a correction leaves the frame clean, with the gap, as it will be stored.
+    pub fn keeps(&self, correction: &Correction) -> bool {
+        let (verdict, below) = self.judge(&self.moved(correction));
+        verdict.is_clean() && below == 0
+    }
+
+    /// The correction that puts cloth at the first of these positions.
+    pub fn correction_to(&self, positions: &[DVec3]) -> Correction {
+        let moved = positions.iter().zip(self.input()).enumerate().filter(|(_, (is, was))| is != was);
+        moved.map(|(at, (is, was))| (at as u32, *is - *was)).collect()
     }
 
     /// Where a correction puts cloth, as it will be stored. Vertices without one stay as they are.
@@ -284,13 +299,7 @@ fn untangled(
         outcome = open_gap(frame.patient, outcome, wish, frame.stored, &|| stop());
     }
     let input = frame.input();
-    let mut correction = Correction::new();
-    for (at, place) in outcome.positions.iter().enumerate() {
-        if *place != input[at] {
-            correction.insert(at as u32, *place - input[at]);
-        }
-    }
-    let stored = frame.moved(&correction);
+    let stored = frame.moved(&frame.correction_to(&outcome.positions));
     let (verdict, below) = frame.judge(&stored);
     let mut traces = BTreeMap::new();
     for (at, place) in stored.iter().enumerate().filter(|(at, place)| **place != input[*at]) {

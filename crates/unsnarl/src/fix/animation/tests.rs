@@ -112,6 +112,58 @@ fn a_dip_is_mended_without_a_jump_and_far_frames_come_back_bit_for_bit() {
     assert!(worst > 0.0);
 }
 
+/// How much corrections change from frame to frame, carried along with the cloth.
+fn largest_change(frames: &[Patient], corrections: &[Correction]) -> f64 {
+    let axes = |at: usize| Axes::of(&frames[at].model.topology, &frames[at].state.positions);
+    let change = |at: usize| {
+        let (before, now) = (axes(at - 1), axes(at));
+        let of = |at: usize, vertex: u32| corrections[at].get(&vertex).copied().unwrap_or_default();
+        let vertices = corrections[at - 1].keys().chain(corrections[at].keys());
+        let differs =
+            |&vertex: &u32| (of(at, vertex) - before.carry(&now, vertex as usize, of(at - 1, vertex))).length();
+        vertices.map(differs).fold(0.0, f64::max)
+    };
+    (1..frames.len()).map(change).fold(0.0, f64::max)
+}
+
+#[test]
+fn a_jump_becomes_a_ramp_of_the_asked_pace_and_all_frames_stay_clean() {
+    let frames = frames();
+    let settings = FixSettings::default();
+    let stop: Stop = Arc::new(|| false);
+    let view = |at: usize| Frame { patient: &frames[at], settings: &settings, gap: None, stored: &same };
+    // No fading: every tangled frame by itself, so that corrections begin and end at once.
+    let mut corrections: Vec<Correction> =
+        (0..frames.len()).map(|at| Follower::new(0).next(&view(at), &stop).correction()).collect();
+    let most = 0.002;
+    let before = largest_change(&frames, &corrections);
+    assert!(before > 3.0 * most, "nothing to mend: {before}");
+    let pace = Pace::new(frames[0].assembly.clone(), most);
+    let mut rounds = 0;
+    let mut has_changed = true;
+    while has_changed && rounds < 12 {
+        has_changed = false;
+        for gives_way in [GivesWay::Larger, GivesWay::Smaller] {
+            for (at, other) in pace::visits(0..frames.len(), frames.len()) {
+                let positions = &frames[other].state.positions;
+                let neighbour = blend::Neighbour { positions, correction: &corrections[other] };
+                if let Some(better) = pace.drawn(&view(at), &corrections[at], &neighbour, gives_way) {
+                    corrections[at] = better;
+                    has_changed = true;
+                }
+            }
+        }
+        rounds += 1;
+    }
+    assert!(!has_changed, "nothing is left to do after some rounds");
+    let after = largest_change(&frames, &corrections);
+    assert!(after < 1.02 * most, "corrections change by {after} m, {before} m before");
+    for at in 0..frames.len() {
+        assert!(view(at).keeps(&corrections[at]), "frame {at}");
+    }
+    assert!(corrections[0].is_empty(), "a ramp is no longer than it has to be");
+}
+
 #[test]
 fn going_on_from_a_record_gives_the_same_bits() {
     let frames = frames();
