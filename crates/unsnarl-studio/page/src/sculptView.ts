@@ -33,7 +33,10 @@ export class SculptView {
     });
     const mesh = new THREE.Mesh(this.store.triangles, this.paint.triangles);
     const points = new THREE.Points(this.store.points, this.paint.points);
-    for (const shown of [mesh, points]) shown.frustumCulled = false;
+    for (const shown of [mesh, points]) {
+      shown.frustumCulled = false;
+      shown.onBeforeRender = (renderer) => this.paint.setView(this.camera, renderer.domElement.height);
+    }
     const circle = Array.from({ length: 64 }, (_, at) => new THREE.Vector3(Math.cos((at * Math.PI) / 32), Math.sin((at * Math.PI) / 32), 0));
     this.ring.geometry.setFromPoints(circle);
     this.needle.geometry.setFromPoints([new THREE.Vector3(), new THREE.Vector3(0, 0, 0.6)]);
@@ -111,9 +114,7 @@ export class SculptView {
 
   /** Called before drawing; says whether the camera still moves. */
   update(): boolean {
-    const moved = this.controls.update();
-    this.paint.setView(this.camera, this.size[1]);
-    return moved;
+    return this.controls.update();
   }
 
   resize(width: number, height: number): void {

@@ -27,7 +27,7 @@ export function paints(): Paints {
     colour: { value: new THREE.Color("#d9d4ca") },
     light: { value: new THREE.Vector3(0.45, 0.75, 0.5).normalize() },
     eye: { value: new THREE.Vector3() },
-    /** Pixels of a metre at a distance of one metre. */
+    /** Pixels of the canvas that a metre takes at a distance of one metre. */
     focal: { value: 1 },
   };
   const triangles = new THREE.ShaderMaterial({
