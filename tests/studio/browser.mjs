@@ -9,9 +9,9 @@ import { chromium } from "playwright-core";
 export const TOKEN = "0123456789abcdef0123456789abcdef";
 
 /** Starts `unsnarl studio` and waits for its link. */
-export async function startStudio(program, path, { port = 0, token = TOKEN, body = null } = {}) {
+export async function startStudio(program, path, { port = 0, token = TOKEN, body = null, flags = [] } = {}) {
   const obstacle = body ? ["--body", body] : [];
-  const child = spawn(program, ["studio", path, "--port", String(port), "--no-browser", ...obstacle], {
+  const child = spawn(program, ["studio", path, "--port", String(port), "--no-browser", ...obstacle, ...flags], {
     env: { ...process.env, UNSNARL_STUDIO_TOKEN: token },
   });
   const log = [];

@@ -264,7 +264,7 @@ fn stroke() {
         let tool = if number % 2 == 0 { Tool::Raise } else { Tool::Lower };
         let radius = 20.0 * settings.spacing;
         let start = Instant::now();
-        level_set.sculpt(&Stroke { tool, center, radius, strength: settings.spacing });
+        level_set.sculpt(&Stroke::new(tool, center, radius, settings.spacing)).expect("a stroke on the body");
         milliseconds.push(start.elapsed().as_secs_f64() * 1e3);
     }
     milliseconds.sort_by(f64::total_cmp);

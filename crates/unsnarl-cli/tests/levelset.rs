@@ -110,3 +110,70 @@ fn bad_input_is_one_line_and_nothing_is_written() {
         assert!(!folder.path("x.level").exists());
     }
 }
+
+const STROKES: &str = r#"{"format":"unsnarl-strokes/1","steps":[
+  {"do":"drag","brush":{"tool":"raise","radius":0.3,"strength":0.8},"events":[
+    {"time":0,"ray":[0,0,3,0,0,-1]},{"time":0.2,"ray":[0.1,0,3,0,0,-1]},{"time":0.4,"ray":[0.2,0,3,0,0,-1]}]},
+  {"do":"stroke","brush":{"tool":"stamp","radius":0.2,"shape":"b.level","operation":"difference"},"point":[0,0.5,0]}]}"#;
+
+#[test]
+fn strokes_are_replayed_to_the_same_bytes_on_any_number_of_threads() {
+    let folder = cubes().with("strokes.json", STROKES);
+    let before = report(&folder, &["info", "a.level"])["volume"].as_f64().unwrap();
+    let mut volumes = Vec::new();
+    for (threads, output) in [("1", "one.level"), ("3", "three.level")] {
+        let sculpted =
+            report(&folder, &["sculpt", "a.level", "--strokes", "strokes.json", "-o", output, "--threads", threads]);
+        assert_eq!(sculpted["action"], "sculpt");
+        volumes.push(sculpted["volume"].as_f64().unwrap());
+    }
+    assert_eq!(volumes[0], volumes[1]);
+    assert_ne!(volumes[0], before);
+    let bytes = ["one.level", "three.level"].map(|name| std::fs::read(folder.path(name)).unwrap());
+    assert!(bytes[0] == bytes[1]);
+}
+
+#[test]
+fn a_picture_is_clear_around_the_body_and_can_be_laid_over_another() {
+    let folder = cubes();
+    report(&folder, &["render", "a.level", "-o", "a.png", "--size", "80x60", "--samples", "4"]);
+    let photo = unsnarl_io::photo::read(&folder.path("a.png")).unwrap();
+    assert_eq!(photo.size, [80, 60]);
+    assert_eq!(photo.pixels[0][3], 0, "nothing in the corner");
+    assert_eq!(photo.pixels[40 + 80 * 30][3], 255, "the cube in the middle");
+    let over =
+        ["render", "a.level", "-o", "b.png", "--background", "a.png", "--gloss", "0.05", "--shadow-plane", "-0.5"];
+    report(&folder, &over);
+    let laid = unsnarl_io::photo::read(&folder.path("b.png")).unwrap();
+    assert_eq!(laid.size, [80, 60]);
+    assert!(laid.pixels.iter().all(|pixel| pixel[3] == 255));
+}
+
+#[test]
+fn bad_strokes_and_pictures_are_refused_in_one_line() {
+    let folder = cubes()
+        .with("text.json", "strokes")
+        .with("far.json", r#"{"format":"unsnarl-strokes/1","steps":[{"do":"undo"}]}"#)
+        .with("nan.json", r#"{"format":"unsnarl-strokes/1","steps":[{"do":"stroke","brush":{"tool":"raise","radius":1e30,"strength":1},"point":[0,0,0]}]}"#)
+        .with("photo.png", "no picture");
+    let rows: [(&[&str], &str); 11] = [
+        (&["sculpt", "a.level", "--strokes", "none.json", "-o", "x.level"], "none.json: cannot read"),
+        (&["sculpt", "a.level", "--strokes", "text.json", "-o", "x.level"], "text.json: not a stroke file"),
+        (&["sculpt", "a.level", "--strokes", "far.json", "-o", "x.level"], "far.json: step 1: there is nothing"),
+        (&["sculpt", "a.level", "--strokes", "nan.json", "-o", "x.level"], "nan.json: step 1: the radius"),
+        (&["sculpt", "a.level", "--strokes", "far.json", "-o", "x.level", "--memory-limit", "0"], "--memory-limit"),
+        (&["render", "a.level", "-o", "x.png", "--size", "0x5"], "--size"),
+        (&["render", "a.level", "-o", "x.png", "--eye", "1,2"], "three numbers"),
+        (&["render", "a.level", "-o", "x.png", "--samples", "0"], "--samples"),
+        (&["render", "a.level", "-o", "x.png", "--gloss", "NaN"], "--gloss"),
+        (&["render", "a.level", "-o", "x.png", "--background", "photo.png"], "photo.png: not a PNG"),
+        (&["render", "a.level", "-o", "x.png", "--eye", "1,1,1", "--at", "1,1,1"], "same place"),
+    ];
+    for (arguments, expected) in rows {
+        let arguments: Vec<&str> = ["levelset"].iter().chain(arguments).copied().collect();
+        let run = folder.run(&arguments);
+        assert_eq!(run.status, 2, "{arguments:?}: {}", run.err);
+        assert!(run.err.contains(expected) && run.err.trim_end().lines().count() == 1, "{arguments:?}: {}", run.err);
+        assert!(!folder.path("x.level").exists() && !folder.path("x.png").exists());
+    }
+}

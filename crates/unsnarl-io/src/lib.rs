@@ -7,8 +7,10 @@ pub mod garment_file;
 pub mod level_set_file;
 pub mod mesh;
 pub mod pattern_file;
+pub mod photo;
 pub mod picture;
 pub mod scene_file;
+pub mod stroke_file;
 pub mod tet_file;
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use crate::folder::Existing;
 use serde::Deserialize;
+use unsnarl_io::stroke_file::{BrushRecord, EventRecord};
 
 /// The longest command in bytes.
 pub const LONGEST_COMMAND: usize = 64 << 10;
@@ -87,6 +88,57 @@ pub enum Command {
         /// An extension: `obj`, `glb`, ..., or `json` for the report.
         format: String,
     },
+    /// Open a level set, or a closed mesh as one, to sculpt.
+    OpenVolume {
+        /// Path within the folder.
+        path: String,
+        /// Samples across the longest side of a mesh.
+        #[serde(default)]
+        resolution: Option<u32>,
+    },
+    /// Put the sculpting tool down, move it, lift it.
+    Stroke {
+        /// The tool, when it is put down.
+        #[serde(default)]
+        brush: Option<BrushRecord>,
+        /// Where the pointer was; times are seconds since it was put down.
+        events: Vec<EventRecord>,
+        /// Whether it is lifted now.
+        #[serde(default)]
+        lift: bool,
+        /// A number that comes back with the blocks that the strokes changed.
+        sequence: u32,
+    },
+    /// Say where a ray meets the volume.
+    Aim {
+        /// Origin and direction.
+        ray: [f64; 6],
+    },
+    /// Look at a volume from another place.
+    Camera {
+        /// Where the eye is, metres.
+        eye: [f64; 3],
+        /// Where it looks.
+        forward: [f64; 3],
+        /// What is up.
+        up: [f64; 3],
+        /// Angle between the lower and the upper edge of the view, radians.
+        field_of_view: f64,
+        /// Width and height, pixels.
+        pixels: [f64; 2],
+    },
+    /// Count what takes a while: the volume, and the memory after refining.
+    Figures {},
+    /// Halve the spacing of the volume.
+    Refine {},
+    /// Write the volume, its surface, its strokes or a picture into the folder; the name says the kind of file.
+    SaveVolume {
+        /// Path within the folder.
+        path: String,
+        /// What happens to a file that is there.
+        #[serde(default)]
+        existing: Existing,
+    },
     /// Show a frame of the cache.
     Frame {
         /// Its number.
@@ -149,6 +201,16 @@ mod tests {
         };
         assert_eq!(read(r#"{"do":"pin","vertex":7}"#), Some(Command::Pin { vertex: 7 }));
         assert_eq!(read(r#"{"do":"untangle"}"#), Some(Command::Untangle { method: None, style: None }));
+        let event = r#"{"time":0,"ray":[0,0,1,0,0,-1]}"#;
+        let stroke = format!(r#"{{"do":"stroke","events":[{event}],"sequence":1}}"#);
+        assert!(matches!(read(&stroke), Some(Command::Stroke { brush: None, lift: false, sequence: 1, .. })));
+        for bad in [
+            r#"{"do":"stroke","events":[{"time":0}],"sequence":1}"#,
+            r#"{"do":"stroke","events":[{"time":1e999,"point":[0,0,0]}],"sequence":1}"#,
+            r#"{"do":"camera","eye":[0,0],"forward":[0,0,1],"up":[0,1,0],"field_of_view":1,"pixels":[1,1]}"#,
+        ] {
+            assert_eq!(read(bad), None, "{bad}");
+        }
         for bad in ["", "{}", "[]", r#"{"do":"format-disk"}"#, r#"{"do":"pin","vertex":-1}"#, r#"{"do":"pause","x":1}"#]
         {
             assert_eq!(read(bad), None, "{bad}");

@@ -10,6 +10,7 @@ use crate::opening::{self, OpenError, Opened, Opening};
 use crate::packet::Packet;
 use crate::playback::{Playback, PlayedFrame};
 use crate::portrait;
+use crate::sculpt_desk::{SculptDesk, is_volume};
 use crate::workpiece::{Advance, Pin, Workpiece};
 use serde_json::json;
 use std::path::Path;
@@ -57,6 +58,7 @@ pub struct Desk {
     opening: Opening,
     workpiece: Option<Box<Workpiece>>,
     playback: Option<Playback>,
+    sculpting: SculptDesk,
     activity: Activity,
     tell: Sender<Vec<u8>>,
     last_frame: Instant,
@@ -95,6 +97,7 @@ impl Desk {
             opening,
             workpiece: None,
             playback: None,
+            sculpting: SculptDesk::default(),
             activity: Activity::Idle,
             tell,
             last_frame: Instant::now(),
@@ -105,6 +108,14 @@ impl Desk {
     pub fn work(mut self, mut asked: Receiver<Message>) {
         loop {
             let message = match self.activity {
+                Activity::Idle if !self.sculpting.is_settled() => match asked.try_recv() {
+                    Ok(message) => Some(message),
+                    Err(TryRecvError::Disconnected) => None,
+                    Err(TryRecvError::Empty) => match self.tell_blocks() {
+                        Ok(()) => continue,
+                        Err(Gone) => None,
+                    },
+                },
                 Activity::Idle => asked.blocking_recv(),
                 Activity::Untangling | Activity::Counting => match asked.try_recv() {
                     Ok(message) => Some(message),
@@ -129,6 +140,21 @@ impl Desk {
 
     fn send(&self, packet: Packet) -> Result<(), Gone> {
         self.tell.blocking_send(packet.encode()).map_err(|_| Gone)
+    }
+
+    /// Tells the page the next blocks of the volume; waits while the page has packets to read.
+    fn tell_blocks(&mut self) -> Result<(), Gone> {
+        if self.tell.is_closed() {
+            return Err(Gone);
+        }
+        if self.tell.capacity() == 0 {
+            std::thread::sleep(Duration::from_millis(1));
+            return Ok(());
+        }
+        match self.sculpting.next_packet() {
+            Some(packet) => self.send(packet),
+            None => Ok(()),
+        }
     }
 
     /// One step of what is under way.
@@ -175,6 +201,10 @@ impl Desk {
     fn handle(&mut self, message: Message) -> Result<(), Trouble> {
         match message {
             Message::Malformed(reason) => Err(Trouble::Refusal(reason)),
+            Message::Upload { name, bytes } if is_volume(&name) => {
+                let opened = self.sculpting.open_bytes(&name, bytes);
+                self.answer(opened)
+            }
             Message::Upload { name, bytes } => self.lay_out(opening::from_upload(&name, bytes)),
             Message::Command(command) => self.obey(command),
         }
@@ -183,11 +213,17 @@ impl Desk {
     fn obey(&mut self, command: Command) -> Result<(), Trouble> {
         match command {
             Command::Welcome {} => self.welcome(),
+            Command::Open { path, .. } if is_volume(&path) => self.open_volume(&path, None),
             Command::Open { path, body } => self.open(&path, body.as_deref()),
+            Command::OpenVolume { path, resolution } => self.open_volume(&path, resolution),
             Command::Sample { name, resolution } => self.lay_out(opening::from_sample(&name, resolution)),
             Command::Frame { number } => self.show_frame(number),
-            Command::Save { path, existing } => self.save(&path, existing),
+            Command::Save { path, existing } | Command::SaveVolume { path, existing } => self.save(&path, existing),
             Command::Download { format } => self.download(&format),
+            command if self.sculpting.takes(&command) => {
+                let answer = self.sculpting.obey(command);
+                self.answer(answer)
+            }
             other => self.work_on_garment(other),
         }
     }
@@ -260,11 +296,31 @@ impl Desk {
                 .field("samples", made)
                 .field("methods", methods)
                 .field("styles", styles)
-                .field("opens", matches!(self.opening, Opening::File { .. })),
+                .field("opens", !matches!(self.opening, Opening::Nothing)),
         )?;
         match std::mem::replace(&mut self.opening, Opening::Nothing) {
             Opening::Nothing => Ok(()),
+            Opening::File { path, .. } if is_volume(&path) => self.open_volume(&path, None),
             Opening::File { path, body } => self.open(&path, body.as_deref()),
+            Opening::Volume { path, resolution } => self.open_volume(&path, resolution),
+        }
+    }
+
+    fn open_volume(&mut self, path: &str, resolution: Option<u32>) -> Result<(), Trouble> {
+        self.folder.existing(path).map_err(|error| self.refuse_path(&error))?;
+        let opened = self.sculpting.open(&self.folder, path, resolution);
+        self.answer(opened)
+    }
+
+    /// Sends what the sculpting desk answers; what lay on the desk before goes when a volume is opened.
+    fn answer(&mut self, answer: Result<Option<Packet>, String>) -> Result<(), Trouble> {
+        let packet = answer.map_err(Trouble::Refusal)?;
+        if self.sculpting.is_open() {
+            (self.workpiece, self.playback, self.activity) = (None, None, Activity::Idle);
+        }
+        match packet {
+            Some(packet) => Ok(self.send(packet)?),
+            None => Ok(()),
         }
     }
 
@@ -297,6 +353,7 @@ impl Desk {
     }
 
     fn show(&mut self, opened: Opened) -> Result<(), Trouble> {
+        self.sculpting = SculptDesk::default();
         let workpiece = Workpiece::new(opened);
         let packet = portrait::opened(&workpiece);
         self.send(match &self.playback {
@@ -341,6 +398,9 @@ impl Desk {
 
     /// The garment or its report as the bytes of a file, and whether what the file holds is clean.
     fn encode(&mut self, path: &Path) -> Result<(Vec<u8>, bool), Trouble> {
+        if let Some(bytes) = self.sculpting.encode(path) {
+            return Ok((bytes.map_err(Trouble::Refusal)?, true));
+        }
         let workpiece = self.garment()?;
         if path.extension().is_some_and(|extension| extension == "json") {
             let report = workpiece.report();

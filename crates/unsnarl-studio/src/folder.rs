@@ -4,6 +4,7 @@
 //! a file that exists is not written over unless the page says so; a target is never a link.
 //! Does not: defend against another program of the same user that swaps links while a file is opened.
 
+use crate::sculpt_desk::is_volume;
 use serde::Serialize;
 use std::path::{Component, Path, PathBuf};
 use thiserror::Error;
@@ -48,7 +49,7 @@ pub enum Existing {
 pub struct Entry {
     /// Path within the folder, with `/`.
     pub path: String,
-    /// `mesh` or `cache`.
+    /// `mesh`, `volume` or `cache`.
     pub kind: &'static str,
     /// Size in bytes of a mesh file.
     pub bytes: u64,
@@ -130,9 +131,10 @@ impl Folder {
                 entries.push(Entry { path, kind: "cache", bytes: 0 });
             } else if kind.is_dir() && depth > 1 {
                 self.list_into(&entry.path(), &format!("{path}/"), depth - 1, entries);
-            } else if kind.is_file() && Format::from_path(Path::new(&name)).is_some() {
+            } else if kind.is_file() && (is_volume(&name) || Format::from_path(Path::new(&name)).is_some()) {
                 let bytes = entry.metadata().map_or(0, |metadata| metadata.len());
-                entries.push(Entry { path, kind: "mesh", bytes });
+                let kind = if is_volume(&name) { "volume" } else { "mesh" };
+                entries.push(Entry { path, kind, bytes });
             }
         }
     }

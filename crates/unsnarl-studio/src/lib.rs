@@ -19,6 +19,8 @@ pub mod packet;
 pub mod page;
 mod playback;
 mod portrait;
+mod sculpt_desk;
+mod sculpture;
 mod socket;
 mod stages;
 mod workpiece;
@@ -51,6 +53,8 @@ pub struct StudioSettings {
     pub path: Option<PathBuf>,
     /// A body to open beside the mesh, in the same folder.
     pub body: Option<PathBuf>,
+    /// Opens the mesh as a volume to sculpt, of so many samples across.
+    pub resolution: Option<u32>,
     /// The port to listen on; 0 takes a free one.
     pub port: u16,
     /// A token of the user's own, so that the address stays the same; random unless given.
@@ -159,6 +163,9 @@ fn locate(settings: &StudioSettings) -> Result<(Folder, Opening), StudioError> {
     };
     let file = name(if path.is_dir() { &whole } else { path }).unwrap_or_default();
     folder.existing(&file)?;
+    if settings.resolution.is_some() {
+        return Ok((folder, Opening::Volume { path: file, resolution: settings.resolution }));
+    }
     Ok((folder, Opening::File { path: file, body }))
 }
 

@@ -33,6 +33,13 @@ pub enum Opening {
         /// A body of the folder, as an obstacle.
         body: Option<String>,
     },
+    /// A mesh of the folder, as a volume to sculpt.
+    Volume {
+        /// Path within the folder.
+        path: String,
+        /// Samples across its longest side.
+        resolution: Option<u32>,
+    },
 }
 
 /// Why something cannot be opened: one line for a person.

@@ -198,8 +198,8 @@ fn raise_and_lower_move_the_surface_by_the_hat_and_leave_the_rest_alone() {
     for (tool, sign) in [(Tool::Raise, 1.0), (Tool::Lower, -1.0)] {
         let before = ball(DVec3::ZERO, 1.0, 0.02);
         let mut after = before.clone();
-        let stroke = Stroke { tool, center: DVec3::Z, radius: 0.4, strength: 0.06 };
-        after.sculpt(&stroke);
+        let stroke = Stroke::new(tool, DVec3::Z, 0.4, 0.06);
+        after.sculpt(&stroke).unwrap();
         let tip = after.ray(2.0 * DVec3::Z, -DVec3::Z, 3.0).unwrap();
         assert!((tip.point.z - 1.0 - sign * 0.06).abs() < 0.008, "{tool:?}: {}", tip.point.z);
         let mut random = Random(2);
@@ -222,12 +222,12 @@ fn raise_and_lower_move_the_surface_by_the_hat_and_leave_the_rest_alone() {
 #[test]
 fn smooth_flattens_a_bump_and_roughen_sharpens_it() {
     let mut bumpy = ball(DVec3::ZERO, 1.0, 0.02);
-    bumpy.sculpt(&Stroke { tool: Tool::Raise, center: DVec3::Z, radius: 0.15, strength: 0.05 });
+    bumpy.sculpt(&Stroke::new(Tool::Raise, DVec3::Z, 0.15, 0.05)).unwrap();
     let height = |body: &LevelSet| body.ray(2.0 * DVec3::Z, -DVec3::Z, 3.0).unwrap().point.z;
     let before = height(&bumpy);
     let with = |tool: Tool, strength: f64| {
         let mut body = bumpy.clone();
-        body.sculpt(&Stroke { tool, center: DVec3::Z, radius: 0.3, strength });
+        body.sculpt(&Stroke::new(tool, DVec3::Z, 0.3, strength)).unwrap();
         height(&body)
     };
     assert!(with(Tool::Smooth, 0.08) < before - 0.005);
@@ -237,8 +237,8 @@ fn smooth_flattens_a_bump_and_roughen_sharpens_it() {
 #[test]
 fn a_stroke_may_cross_into_blocks_that_were_not_stored() {
     let mut body = ball(DVec3::ZERO, 1.0, 0.02);
-    let stroke = Stroke { tool: Tool::Raise, center: DVec3::Z, radius: 0.5, strength: 0.4 };
-    body.sculpt(&stroke);
+    let stroke = Stroke::new(Tool::Raise, DVec3::Z, 0.5, 0.4);
+    body.sculpt(&stroke).unwrap();
     assert!(body.contains(DVec3::new(0.0, 0.0, 1.35)) && !body.contains(DVec3::new(0.0, 0.0, 1.5)));
     let mesh = body.to_mesh(Extraction::SurfaceNets);
     assert!(mesh.positions.iter().all(|p| p.length() < 1.45 && p.length() > 0.95));
@@ -280,7 +280,7 @@ fn operators_give_the_same_bits_on_any_number_of_threads() {
             body.combine(&ball(DVec3::X, 0.6, 0.04), Csg::Union, 0.1);
             body.reinitialize(Reinitialization::FifthOrder);
             body.smooth(0.001).unwrap();
-            body.sculpt(&Stroke { tool: Tool::Raise, center: DVec3::X, radius: 0.7, strength: 0.1 });
+            body.sculpt(&Stroke::new(Tool::Raise, DVec3::X, 0.7, 0.1)).unwrap();
             body.advect(|p| DVec3::Z.cross(p), 0.1).unwrap();
             let bits: Vec<u32> = body.grid().samples().iter().map(|v| v.to_bits()).collect();
             (body.grid().blocks().to_vec(), bits, body.to_mesh(Extraction::SurfaceNets))

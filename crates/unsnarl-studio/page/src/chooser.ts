@@ -6,6 +6,7 @@ import { element, make } from "./sidebar";
 
 export type Choice =
   | { kind: "path"; path: string }
+  | { kind: "volume"; path: string }
   | { kind: "sample"; name: string }
   | { kind: "upload"; name: string; bytes: ArrayBuffer };
 
@@ -66,9 +67,11 @@ export class Chooser {
   }
 
   fill(welcome: Welcome): void {
-    const files = welcome.files.map((file) =>
-      this.entry(file.path, file.kind === "cache" ? "simulation" : size(file.bytes), { kind: "path", path: file.path }),
-    );
+    const files = welcome.files.map((file) => {
+      const entry = this.entry(file.path, file.kind === "cache" ? "simulation" : size(file.bytes), { kind: "path", path: file.path });
+      if (file.kind === "mesh") entry.append(this.sculptButton(file.path));
+      return entry;
+    });
     const none = make("li", "none");
     none.textContent = "No mesh files here";
     element("files").replaceChildren(...(files.length > 0 ? files : [none]));
@@ -84,6 +87,15 @@ export class Chooser {
       samples.push(this.entry(sample.name, "", { kind: "sample", name: sample.name }, sample.about));
     }
     element("samples").replaceChildren(...samples);
+  }
+
+  /** Opens a mesh as a volume. */
+  private sculptButton(path: string): HTMLElement {
+    const button = make("button", "beside") as HTMLButtonElement;
+    button.textContent = "Sculpt";
+    button.title = `Sculpt ${path}: a closed mesh becomes a level set`;
+    button.addEventListener("click", () => this.choose({ kind: "volume", path }));
+    return button;
   }
 
   private entry(label: string, remark: string, choice: Choice, title = label): HTMLElement {

@@ -33,7 +33,7 @@ export class Drawing {
   /** Frames drawn, for whoever measures. */
   drawn = 0;
 
-  constructor(private readonly area: HTMLElement, private readonly view: View, private readonly isBusy: () => boolean) {
+  constructor(private readonly area: HTMLElement, private readonly view: View, private readonly isBusy: () => boolean, private readonly onDrawn: () => void = () => {}) {
     this.canvas = document.createElement("canvas");
     area.prepend(this.canvas);
     const context = this.canvas.getContext("webgl2", { alpha: false, antialias: false, stencil: false, powerPreference: "high-performance" });
@@ -70,6 +70,7 @@ export class Drawing {
     const moving = this.view.update();
     this.render(this.speed === "fast" ? fine() : this.isBusy() ? COARSE : 1);
     this.drawn++;
+    this.onDrawn();
     if (moving) this.invalidate();
     window.clearTimeout(this.rest);
     if (this.speed !== "fast") this.rest = window.setTimeout(() => this.refine(), REST);

@@ -10,6 +10,7 @@ import type { Frame, FromServer, Opened } from "./messages";
 import { Playbar } from "./playbar";
 import { Plot } from "./plot";
 import { SaveDialog, deliver } from "./saving";
+import { SculptMode } from "./sculptMode";
 import { Sidebar, element, length, make } from "./sidebar";
 import { showStage } from "./stageName";
 import { Tools } from "./tools";
@@ -56,11 +57,13 @@ const connection = new Connection({
   },
   lost() {
     running = false;
+    sculpting.pointer.reset();
     showActivity();
     banner("The studio does not answer. Trying again; if it was started anew, use the link it printed.");
   },
   message: receive,
 });
+const sculpting = new SculptMode((command) => connection.send(command));
 new Tools(space, connection, () => frame, (x, y) => select(space.contourAt(x, y), "stay"));
 
 function storedTheme(): Theme {
@@ -74,6 +77,7 @@ function setTheme(next: Theme): void {
   document.documentElement.dataset.theme = next;
   space.setTheme(next);
   panels.setTheme(next);
+  sculpting.setTheme(next);
   sidebar.draw();
   plot.draw();
   const palette = PALETTES[next];
@@ -104,10 +108,12 @@ function ask(choice: Choice): void {
   measures.shownAfter = 0;
   if (choice.kind === "upload") connection.upload(choice.name, choice.bytes);
   else if (choice.kind === "path") connection.send({ do: "open", path: choice.path });
+  else if (choice.kind === "volume") connection.send({ do: "open-volume", path: choice.path });
   else connection.send({ do: "sample", name: choice.name });
 }
 
 function receive(message: FromServer): void {
+  if (sculpting.receive(message)) return;
   switch (message.type) {
     case "welcome": {
       chooser.fill(message);
@@ -115,7 +121,7 @@ function receive(message: FromServer): void {
       fillSelect("style", message.styles ?? []);
       element("method-label").hidden = message.methods.length < 2;
       element("style-label").hidden = (message.styles ?? []).length < 2;
-      if (!message.opens && !opened) chooser.show();
+      if (!message.opens && !opened && !sculpting.isOpen) chooser.show();
       return;
     }
     case "opened":
@@ -125,13 +131,13 @@ function receive(message: FromServer): void {
     case "strip":
       return playbar.count(message.number, message.contours);
     case "error":
-      if (!opened) chooser.show();
+      if (!opened && !sculpting.isOpen) chooser.show();
       return toast(message.text, "bad");
     case "exists":
       return saving.exists(message.path, message.text);
     case "saved":
       saving.close();
-      return toast(`${message.path} is written${message.clean ? ", certified clean" : ""}.`);
+      return toast(`${message.path} is written${message.clean && !sculpting.isOpen ? ", certified clean" : ""}.`);
     case "download":
       return deliver(message.arrays.file, `${stem()}.${message.format}`);
   }
@@ -150,6 +156,7 @@ function showSoon(message: Frame): void {
 }
 
 function stem(): string {
+  if (sculpting.isOpen) return `${(sculpting.name.split("/").pop() ?? "volume").replace(/\.[^.]+$/, "")}_sculpted`;
   const name = (opened?.name ?? "garment").split(" + ")[0].split("/").pop() ?? "garment";
   return `${name.replace(/\.[^.]+$/, "")}_fixed`;
 }
@@ -294,7 +301,7 @@ async function screenshot(): Promise<void> {
   [canvas.width, canvas.height] = [Math.round(scale * origin.width), Math.round(scale * origin.height)];
   const picture = canvas.getContext("2d");
   if (!picture) return;
-  for (const drawing of drawings) drawing.copyTo(picture, origin, scale);
+  for (const drawing of sculpting.isOpen ? [sculpting.drawing] : drawings) drawing.copyTo(picture, origin, scale);
   const blob = await new Promise<Blob | null>((resolve) => canvas.toBlob(resolve, "image/png"));
   if (blob) deliver(new Uint8Array(await blob.arrayBuffer()), `${stem()}.png`);
 }
@@ -321,8 +328,12 @@ const toggleTheme = () => {
   setTheme(theme === "dark" ? "light" : "dark");
   localStorage.setItem("theme", theme);
 };
-const save = () => frame && saving.open(stem(), body.dataset.verdict ?? "tangled");
+const save = () => {
+  if (sculpting.isOpen) saving.open(stem(), "clean", "level");
+  else if (frame) saving.open(stem(), body.dataset.verdict ?? "tangled");
+};
 const frameAll = () => {
+  if (sculpting.isOpen) return sculpting.view.frameAll();
   select(null, "stay");
   space.frameAll();
   panels.frameAll();
@@ -357,25 +368,28 @@ element("panels").addEventListener("click", (event) => {
 });
 const tool = (name: string) => () => document.querySelector<HTMLElement>(`button[data-tool="${name}"]`)?.click();
 listen([
-  { keys: [" "], shown: "Space", what: "untangle, pause, play", run: untangleOrPause },
-  { keys: ["s", "arrowright"], shown: "S or →", what: "one step or frame", run: () => (playbar.isActive ? playbar.step(1) : connection.send({ do: "step" })) },
-  { keys: ["arrowleft"], shown: "←", what: "one frame back", run: () => playbar.isActive && playbar.step(-1) },
-  { keys: ["."], shown: ".", what: "one stage", run: () => connection.send({ do: "stage" }) },
+  { keys: [" "], shown: "Space", what: "untangle, pause, play", page: "garment", run: untangleOrPause },
+  { keys: ["s", "arrowright"], shown: "S or →", what: "one step or frame", page: "garment", run: () => (playbar.isActive ? playbar.step(1) : connection.send({ do: "step" })) },
+  { keys: ["arrowleft"], shown: "←", what: "one frame back", page: "garment", run: () => playbar.isActive && playbar.step(-1) },
+  { keys: ["."], shown: ".", what: "one stage", page: "garment", run: () => connection.send({ do: "stage" }) },
   { keys: ["z", "ctrl+z"], shown: "Z", what: "undo", run: () => connection.send({ do: "undo" }) },
   { keys: ["shift+z", "y", "ctrl+y", "ctrl+shift+z"], shown: "Shift Z", what: "redo", run: () => connection.send({ do: "redo" }) },
-  { keys: ["l"], shown: "L", what: "look", run: tool("look") },
-  { keys: ["d"], shown: "D", what: "drag cloth", run: tool("drag") },
-  { keys: ["p"], shown: "P", what: "pin and unpin", run: tool("pin") },
-  { keys: ["n"], shown: "N", what: "next contour", run: () => walk(1) },
-  { keys: ["b"], shown: "B", what: "contour before", run: () => walk(-1) },
-  { keys: ["f"], shown: "F", what: "frame selection", run: frameSelection },
+  { keys: ["l"], shown: "L", what: "look", page: "garment", run: tool("look") },
+  { keys: ["d"], shown: "D", what: "drag cloth", page: "garment", run: tool("drag") },
+  { keys: ["p"], shown: "P", what: "pin and unpin", page: "garment", run: tool("pin") },
+  { keys: ["[", "bracketleft"], shown: "[", what: "smaller tool", page: "sculpt", run: () => sculpting.panel.scaleRadius(0.8) },
+  { keys: ["]", "bracketright"], shown: "]", what: "larger tool", page: "sculpt", run: () => sculpting.panel.scaleRadius(1.25) },
+  ...["raise", "lower", "smooth", "roughen", "flatten", "pull", "stamp"].map((what, number) => ({ keys: [String(number + 1)], shown: String(number + 1), what, page: "sculpt" as const, run: () => sculpting.panel.chooseNumber(number) })),
+  { keys: ["n"], shown: "N", what: "next contour", page: "garment", run: () => walk(1) },
+  { keys: ["b"], shown: "B", what: "contour before", page: "garment", run: () => walk(-1) },
+  { keys: ["f"], shown: "F", what: "frame selection", page: "garment", run: frameSelection },
   { keys: ["home", "shift+f"], shown: "Home", what: "frame everything", run: frameAll },
-  { keys: ["w"], shown: "W", what: "wireframe", run: () => setLook({ wireframe: !look.wireframe }) },
-  { keys: ["c"], shown: "C", what: "red and green", run: () => setLook({ colours: !look.colours }) },
-  { keys: ["k"], shown: "K", what: "contours", run: () => setLook({ contours: !look.contours }) },
-  { keys: ["x"], shown: "X", what: "see through", run: () => setLook({ xray: !look.xray }) },
-  { keys: ["v"], shown: "V", what: "section plane", run: () => setLook({ section: sections[(sections.indexOf(look.section) + 1) % 4] }) },
-  { keys: ["u"], shown: "U", what: "panels", run: () => setPanels(body.dataset.panels !== "shown") },
+  { keys: ["w"], shown: "W", what: "wireframe", page: "garment", run: () => setLook({ wireframe: !look.wireframe }) },
+  { keys: ["c"], shown: "C", what: "red and green", page: "garment", run: () => setLook({ colours: !look.colours }) },
+  { keys: ["k"], shown: "K", what: "contours", page: "garment", run: () => setLook({ contours: !look.contours }) },
+  { keys: ["x"], shown: "X", what: "see through", page: "garment", run: () => setLook({ xray: !look.xray }) },
+  { keys: ["v"], shown: "V", what: "section plane", page: "garment", run: () => setLook({ section: sections[(sections.indexOf(look.section) + 1) % 4] }) },
+  { keys: ["u"], shown: "U", what: "panels", page: "garment", run: () => setPanels(body.dataset.panels !== "shown") },
   { keys: ["o"], shown: "O", what: "open", run: () => chooser.show() },
   { keys: ["ctrl+s"], shown: "Ctrl S", what: "save", run: save },
   { keys: ["i"], shown: "I", what: "picture", run: () => void screenshot() },
@@ -385,4 +399,4 @@ listen([
 ]);
 setTheme(theme);
 setLook({});
-Object.assign(window, { studio: { measures, connection, space, panels, pins: () => frame?.arrays.pins.length ?? 0, drawings, drawn: () => drawings[0].drawn, memory: () => drawings.map((drawing) => drawing.memory()) } });
+Object.assign(window, { studio: { measures, connection, sculpting, space, panels, pins: () => frame?.arrays.pins.length ?? 0, drawings, drawn: () => drawings[0].drawn, memory: () => drawings.map((drawing) => drawing.memory()) } });

@@ -18,7 +18,7 @@ export interface Arrays {
 export interface Welcome {
   type: "welcome";
   version: string;
-  files: { path: string; kind: "mesh" | "cache"; bytes: number }[];
+  files: { path: string; kind: "mesh" | "volume" | "cache"; bytes: number }[];
   samples: { name: string; about: string; family: string }[];
   methods: { name: string; label: string }[];
   styles?: { name: string; label: string }[];
@@ -98,7 +98,78 @@ export interface Strip {
   contours: number;
 }
 
+export type ToolName = "raise" | "lower" | "smooth" | "roughen" | "flatten" | "pull" | "stamp";
+
+export interface StrokeBrush {
+  tool: ToolName;
+  radius: number;
+  strength: number;
+  falloff: "tent" | "smooth" | "flat";
+  mirror?: { axis: "x" | "y" | "z"; at: number };
+  shape?: string;
+  operation?: "union" | "difference";
+  blend?: number;
+}
+
+export interface StrokeEvent {
+  time: number;
+  pressure: number;
+  ray: [number, number, number, number, number, number];
+}
+
+export interface VolumeFigures {
+  resolution: number;
+  stored_blocks: number;
+  bytes: number;
+  undo_depth: [number, number];
+  undo_bytes: number;
+  strokes: number;
+}
+
+export interface Sculpture extends VolumeFigures {
+  type: "sculpture";
+  name: string;
+  spacing: number;
+  origin: [number, number, number];
+  block_width: number;
+  /** Steps of a vertex between two samples. */
+  units: number;
+  bounds: [[number, number, number], [number, number, number]] | null;
+}
+
+export interface SculptStatus extends VolumeFigures {
+  type: "sculpt-status";
+  sequence: number;
+}
+
+export interface SculptFigures {
+  type: "sculpt-figures";
+  volume: number;
+  bytes: number;
+  refined_bytes: number;
+}
+
+export interface Blocks {
+  type: "blocks";
+  settled: boolean;
+  sequence: number;
+  stroke_milliseconds: number;
+  undo_depth: [number, number];
+  arrays: { table: Uint32Array; gone: Uint32Array; radii: Float32Array; positions: Uint8Array; normals: Uint8Array; indices: Uint8Array };
+}
+
+export interface Aimed {
+  type: "aim";
+  point: [number, number, number] | null;
+  normal: [number, number, number];
+}
+
 export type FromServer =
+  | Sculpture
+  | SculptStatus
+  | SculptFigures
+  | Blocks
+  | Aimed
   | Welcome
   | Opened
   | Frame
@@ -118,7 +189,13 @@ export type Command =
   | { do: "pin" | "unpin"; vertex: number }
   | { do: "save"; path: string; existing: "keep" | "replace" }
   | { do: "download"; format: string }
-  | { do: "frame"; number: number };
+  | { do: "frame"; number: number }
+  | { do: "open-volume"; path: string; resolution?: number }
+  | { do: "stroke"; brush?: StrokeBrush; events: StrokeEvent[]; lift: boolean; sequence: number }
+  | { do: "aim"; ray: [number, number, number, number, number, number] }
+  | { do: "camera"; eye: number[]; forward: number[]; up: number[]; field_of_view: number; pixels: [number, number] }
+  | { do: "refine" | "figures" }
+  | { do: "save-volume"; path: string; existing: "keep" | "replace" };
 
 /** Header and array views of a packet. */
 export function decode(message: ArrayBuffer): FromServer {

@@ -24,9 +24,9 @@ export class SaveDialog {
     }
   }
 
-  open(stem: string, verdict: string): void {
+  open(stem: string, verdict: string, ending = "obj"): void {
     this.reset();
-    this.name.value = `${stem}.obj`;
+    this.name.value = `${stem}.${ending}`;
     if (verdict === "tangled") this.say("Something still crosses: the file will not be clean.");
     this.dialog.showModal();
     this.name.setSelectionRange(0, stem.length);

@@ -236,6 +236,20 @@ impl<T: Copy + Send + Sync> BlockGrid<T> {
         self.coarse.set(block, BlockState::Uniform(side));
     }
 
+    /// Takes back a [`BlockGrid::release`]: the block, filled with the background, has its slot again, and the block
+    /// that took the slot is the last one of the pool again.
+    pub fn store_at(&mut self, block: BlockCoordinates, slot: BlockSlot) {
+        let last = self.store(block);
+        if slot < last {
+            let volume = self.width.volume();
+            let (from, to) = self.samples.split_at_mut(last.index() * volume);
+            from[slot.index() * volume..][..volume].swap_with_slice(to);
+            self.blocks.swap(slot.index(), last.index());
+            self.coarse.set(block, BlockState::Stored(slot));
+            self.coarse.set(self.blocks[last.index()], BlockState::Stored(last));
+        }
+    }
+
     /// Says on which side a block that is not stored lies; a stored block is left alone.
     pub fn set_side(&mut self, block: BlockCoordinates, side: Side) {
         if self.slot(block).is_none() {

@@ -10,6 +10,7 @@
 use super::LevelSet;
 use super::eikonal::fast_sweeping::Known;
 use super::eikonal::{fast_marching, fast_sweeping, front, pde};
+use super::history::Journal;
 use crate::grid::{Background, BlockCoordinates, BlockGrid, BlockSlot, BlockWidth, Halo, Side};
 use rayon::prelude::*;
 use std::collections::BTreeSet;
@@ -31,7 +32,7 @@ impl LevelSet {
     pub fn reinitialize(&mut self, method: Reinitialization) {
         self.far = None;
         let all: Vec<BlockCoordinates> = self.grid.blocks().to_vec();
-        self.restore(&all, method, Trust::Interface);
+        self.restore(&all, method, Trust::Interface, &mut Journal::off());
     }
 
     /// Widens or narrows the band.
@@ -48,7 +49,7 @@ impl LevelSet {
             }
         });
         if !wider {
-            self.release_empty(None);
+            self.release_empty(None, &mut Journal::off());
             return;
         }
         match method {
@@ -72,11 +73,17 @@ impl LevelSet {
                 }
             }
         }
-        self.release_empty(None);
+        self.release_empty(None, &mut Journal::off());
     }
 
     /// Makes the function a distance again within some blocks and those that the band reaches from them.
-    pub(super) fn restore(&mut self, blocks: &[BlockCoordinates], method: Reinitialization, trust: Trust) {
+    pub(super) fn restore(
+        &mut self,
+        blocks: &[BlockCoordinates],
+        method: Reinitialization,
+        trust: Trust,
+        journal: &mut Journal,
+    ) {
         let spacing = self.frame.spacing;
         let reach = (self.half_width / spacing).ceil() as i32 + 1;
         let rounds = rounds(&self.grid, reach);
@@ -89,6 +96,7 @@ impl LevelSet {
         let mut beside = BTreeSet::new();
         for (block, corrected) in blocks.iter().zip(corrected) {
             let (Some(corrected), Some(slot)) = (corrected, self.grid.slot(*block)) else { continue };
+            journal.note(&self.grid, *block);
             self.grid.block_mut(slot).copy_from_slice(&corrected.samples);
             slots.push(slot);
             boxes.extend(corrected.interface);
@@ -102,7 +110,7 @@ impl LevelSet {
         let needed = if wide { blocks_around(self.grid.width(), &boxes, reach) } else { beside };
         for block in needed {
             if self.grid.slot(block).is_none() {
-                slots.push(self.grid.store(block));
+                slots.push(journal.store(&mut self.grid, block));
                 known.push(vec![false; self.grid.width().volume()]);
                 starts.push(Vec::new());
             }
@@ -129,7 +137,7 @@ impl LevelSet {
                 pde::relax(&mut self.grid, spacing, 2 * reach as usize, 0.0);
             }
         }
-        self.release_empty(Some(&touched));
+        self.release_empty(Some(&touched), journal);
     }
 
     /// New samples for blocks: where the function can be trusted, the value over the slope; elsewhere, the half width.
@@ -182,7 +190,7 @@ impl LevelSet {
     }
 
     /// Releases stored blocks without a sample in the band: all, or those among the given ones.
-    pub(super) fn release_empty(&mut self, among: Option<&[BlockCoordinates]>) {
+    pub(super) fn release_empty(&mut self, among: Option<&[BlockCoordinates]>, journal: &mut Journal) {
         let edge = self.grid.background().outside;
         let candidates: Vec<BlockCoordinates> = among.map_or_else(|| self.grid.blocks().to_vec(), <[_]>::to_vec);
         let empty: Vec<(BlockCoordinates, Side)> = candidates
@@ -195,7 +203,7 @@ impl LevelSet {
             })
             .collect();
         for (block, side) in empty {
-            self.grid.release(block, side);
+            journal.release(&mut self.grid, block, side);
         }
     }
 }

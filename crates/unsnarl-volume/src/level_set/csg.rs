@@ -73,7 +73,7 @@ impl LevelSet {
             let slot = self.grid.store(block);
             self.grid.block_mut(slot).copy_from_slice(&samples);
         }
-        self.release_empty(None);
+        self.release_empty(None, &mut super::history::Journal::off());
     }
 
     fn combined_block(&self, other: &LevelSet, block: BlockCoordinates, operation: Csg, blend: f64) -> Vec<f32> {

@@ -6,7 +6,7 @@
 //! Guarantees: steps obey the stability limits whatever duration is asked for; the result does not depend on threads.
 //! Does not: keep volume under curvature or advection.
 
-use super::stencil::{curvature_flow, one_sided, update_samples};
+use super::stencil::{central_slope, curvature_flow, one_sided, update_samples};
 use super::{LevelSet, Reinitialization};
 use crate::grid::{BlockCoordinates, BlockSlot};
 use rayon::prelude::*;
@@ -80,6 +80,25 @@ impl LevelSet {
             let flow = curvature_flow(halo.values(), place, halo.strides());
             let most = 0.5 * spacing;
             (f64::from(value) + (time * flow).clamp(-most, most)).clamp(-f64::from(edge), f64::from(edge)) as f32
+        });
+    }
+
+    /// One step of curvature motion backward, limited: no curvature above `1 / (2 h)`, a motion of at most `most`
+    /// samples, and none where the slope has left 0.5 to 2.
+    pub(super) fn roughening_step(&mut self, slots: &[BlockSlot], amount: impl Fn(DVec3) -> f64 + Sync, most: f64) {
+        let (frame, edge) = (self.frame, self.grid.background().outside);
+        update_samples(&mut self.grid, slots, 1, |halo, place, sample| {
+            let value = halo.values()[place];
+            if value.abs() >= edge {
+                return value;
+            }
+            let slope = central_slope(halo.values(), place, halo.strides());
+            if !(0.5..=2.0).contains(&(slope / frame.spacing)) {
+                return value;
+            }
+            let flow = curvature_flow(halo.values(), place, halo.strides()).clamp(-0.5 * slope, 0.5 * slope);
+            let by = (amount(frame.position(sample)) * flow).clamp(-most * slope, most * slope);
+            (f64::from(value) - by).clamp(-f64::from(edge), f64::from(edge)) as f32
         });
     }
 

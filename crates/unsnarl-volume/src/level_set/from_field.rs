@@ -53,7 +53,7 @@ impl LevelSet {
                 }
             }
         }
-        level_set.release_empty(None);
+        level_set.release_empty(None, &mut super::history::Journal::off());
         level_set
     }
 }

@@ -9,29 +9,38 @@
 
 pub mod band;
 pub mod csg;
+pub mod drag;
 pub mod eikonal;
 pub mod extract;
 pub mod far_field;
 pub mod flow;
 pub mod from_field;
 pub mod from_mesh;
+pub mod history;
 pub mod measure;
 pub mod moving;
 pub mod query;
 pub mod refine;
 pub mod sculpt;
+mod shape_tools;
+pub mod splats;
 pub mod spline;
 mod stencil;
+pub mod trace;
+pub mod view_set;
 
 pub use band::Reinitialization;
 pub use csg::Csg;
-pub use extract::Extraction;
+pub use drag::{Aim, Brush, Drag, Mirror, Picking, PointerEvent};
+pub use extract::{BlockMesh, BlockMesher, Extraction};
 pub use flow::FlowError;
 pub use from_mesh::{Beyond, Extent, InnerSheets, MeshError, MeshSettings, winding_number};
+pub use history::{History, Journal};
 pub use measure::Measures;
 pub use moving::{BodyPoint, DeformingBody, DeformingError, RigidBody};
 pub use refine::Doubling;
-pub use sculpt::{Stroke, Tool};
+pub use sculpt::{Falloff, Stamp, StampShape, Stroke, StrokeError, Tool};
+pub use splats::Splat;
 pub use spline::{CubicSpline, Curvature};
 
 use crate::grid::{Background, BlockGrid, BlockWidth, Domain, SampleCoordinates};

@@ -46,6 +46,19 @@ pub struct RayHit {
     pub normal: DVec3,
 }
 
+/// Where a function goes from positive, at `outside`, to negative, at `inside`.
+pub(super) fn bisect(value: impl Fn(f64) -> f64, mut outside: f64, mut inside: f64) -> f64 {
+    for _ in 0..60 {
+        let middle = 0.5 * (outside + inside);
+        if value(middle) > 0.0 {
+            outside = middle;
+        } else {
+            inside = middle;
+        }
+    }
+    0.5 * (outside + inside)
+}
+
 /// How many points a batch takes through each step together.
 const GROUP: usize = 32;
 
@@ -167,21 +180,32 @@ impl LevelSet {
     /// Steps by the distance, then by bisection in the step that changed sign. Without a far field, steps outside the
     /// band are as long as the half width.
     pub fn ray(&self, origin: DVec3, direction: DVec3, reach: f64) -> Option<RayHit> {
+        let along = self.first_entry(|point| self.value(point), origin, direction, reach)?;
+        let point = origin + along * direction;
+        Some(RayHit { along, point, normal: self.normal(point)? })
+    }
+
+    /// Where a function that is like this level set's first goes from positive to negative along a ray.
+    pub(super) fn first_entry(
+        &self,
+        value_at: impl Fn(DVec3) -> f64,
+        origin: DVec3,
+        direction: DVec3,
+        reach: f64,
+    ) -> Option<f64> {
         let length = direction.length();
         if !(length.is_finite() && length > 0.0) {
             return None;
         }
         let shortest = 0.25 * self.frame.spacing;
-        let (mut along, mut before) = (0.0, self.value(origin));
+        let (mut along, mut before) = (0.0, value_at(origin));
         while along <= reach {
             // The far field may overestimate by a tenth; the band may not.
             let stride = if before > self.half_width { 0.5 * before } else { 0.9 * before };
             let next = (along + stride.abs().max(shortest) / length).min(reach);
-            let value = self.value(origin + next * direction);
+            let value = value_at(origin + next * direction);
             if before > 0.0 && value <= 0.0 {
-                let along = self.bisect(origin, direction, along, next);
-                let point = origin + along * direction;
-                return Some(RayHit { along, point, normal: self.normal(point)? });
+                return Some(bisect(|along| value_at(origin + along * direction), along, next));
             }
             if next >= reach {
                 return None;
@@ -189,18 +213,6 @@ impl LevelSet {
             (along, before) = (next, value);
         }
         None
-    }
-
-    fn bisect(&self, origin: DVec3, direction: DVec3, mut outside: f64, mut inside: f64) -> f64 {
-        for _ in 0..60 {
-            let middle = 0.5 * (outside + inside);
-            if self.value(origin + middle * direction) > 0.0 {
-                outside = middle;
-            } else {
-                inside = middle;
-            }
-        }
-        0.5 * (outside + inside)
     }
 
     /// The cell of a point, and the one block that holds all its corners, if there is one.

@@ -21,6 +21,9 @@ pub enum Doubling {
     Blocks,
 }
 
+/// Blocks that an estimate of memory looks at.
+const MOST_COUNTED: usize = 30_000;
+
 impl LevelSet {
     /// The same surface with half the spacing.
     pub fn refined(&self, doubling: Doubling) -> LevelSet {
@@ -31,10 +34,60 @@ impl LevelSet {
                 Err(_) => self.refined_to(self.grid.width()),
             },
             Doubling::Automatic => {
-                let [coarse, blocks] = [Doubling::Coarse, Doubling::Blocks].map(|doubling| self.refined(doubling));
-                if coarse.memory_bytes() <= blocks.memory_bytes() { coarse } else { blocks }
+                let [coarse, blocks] = self.bytes_of_layouts();
+                self.refined(if coarse <= blocks { Doubling::Coarse } else { Doubling::Blocks })
             }
         }
+    }
+
+    /// Bytes that the refined level set will need, counted without making it.
+    pub fn refined_bytes(&self) -> usize {
+        let [coarse, blocks] = self.bytes_of_layouts();
+        coarse.min(blocks)
+    }
+
+    /// Bytes after doubling the coarse grid, and after doubling the blocks.
+    ///
+    /// A block of the result is kept if one of its samples lies in the band, which has half the width in metres: here, if
+    /// a sample of this level set in or beside its part of a block does.
+    fn bytes_of_layouts(&self) -> [usize; 2] {
+        let own = self.grid.width().samples();
+        let reach = 0.5 * self.half_width as f32;
+        // Samples along one axis, in the halo, of the lower and the upper half of a block and those beside them.
+        let halves = [[0, own.div_ceil(2) + 1], [own / 2, own + 1]];
+        // Of many blocks, some tell enough.
+        let stride = self.grid.blocks().len().div_ceil(MOST_COUNTED).max(1);
+        let per_block: Vec<usize> = self
+            .grid
+            .par_blocks()
+            .step_by(stride)
+            .map_init(
+                || Halo::new(&self.grid, 1),
+                |halo, (block, _)| {
+                    halo.load(&self.grid, block);
+                    let in_band = |part: &usize| {
+                        let [[x0, x1], [y0, y1], [z0, z1]] = [0, 1, 2].map(|axis| halves[part >> axis & 1]);
+                        let rows = (z0..=z1).flat_map(|z| (y0..=y1).map(move |y| [y, z]));
+                        rows.into_iter().any(|[y, z]| {
+                            let row = halo.side() * (y + halo.side() * z);
+                            halo.values()[row + x0..=row + x1].iter().any(|value| value.abs() < reach)
+                        })
+                    };
+                    (0..8).filter(in_band).count()
+                },
+            )
+            .collect();
+        let sub_blocks = stride * per_block.iter().sum::<usize>();
+        let whole_blocks = stride * per_block.iter().filter(|&&count| count > 0).count();
+        let bytes = |blocks: usize, samples: usize| blocks * (4 * samples + size_of::<BlockCoordinates>());
+        let entries = match self.grid.domain() {
+            Domain::Bounded { extent, .. } => extent.iter().map(|&n| n as usize).product(),
+            Domain::Unbounded => self.grid.blocks().len() + self.grid.inside_blocks().len(),
+        };
+        let coarse = bytes(sub_blocks, own.pow(3)) + 4 * 8 * entries;
+        let blocks = bytes(whole_blocks, (2 * own).pow(3)) + 4 * entries;
+        // Blocks wider than 32 are not made; then the blocks keep their width.
+        [coarse, if BlockWidth::new(2 * own as u32).is_ok() { blocks } else { coarse }]
     }
 
     fn refined_to(&self, width: BlockWidth) -> LevelSet {

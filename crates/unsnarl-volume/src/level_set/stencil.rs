@@ -83,6 +83,12 @@ pub(super) fn upwind_slope(values: &[f32], place: usize, strides: [usize; 3], ou
     squared.sqrt()
 }
 
+/// The length of the gradient by central differences. Needs a margin of one.
+pub(super) fn central_slope(values: &[f32], place: usize, strides: [usize; 3]) -> f64 {
+    let along = strides.map(|stride| 0.5 * (f64::from(values[place + stride]) - f64::from(values[place - stride])));
+    along.iter().map(|difference| difference * difference).sum::<f64>().sqrt()
+}
+
 /// The sum of the principal curvatures times the slope, by central differences, and the slope. Needs a margin of one.
 ///
 /// `sum_i f_ii (|g|^2 - g_i^2) - 2 sum_{i<j} g_i g_j f_ij`, over `|g|^2`.

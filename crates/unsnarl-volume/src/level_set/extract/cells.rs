@@ -99,24 +99,29 @@ fn blocks_with_cells(level_set: &LevelSet) -> Vec<BlockCoordinates> {
 }
 
 fn active_cells(halo: &Halo<f32>, width: usize) -> Vec<ActiveCell> {
-    let [_, stride_y, stride_z] = halo.strides();
-    let offsets = [0, 1, stride_y, stride_y + 1].map(|o| [o, o + stride_z]);
-    let offsets: [usize; 8] = std::array::from_fn(|corner| offsets[corner & 3][corner >> 2]);
-    let values = halo.values();
     let mut cells = Vec::new();
     for z in 0..width {
         for y in 0..width {
             let row = halo.place([0, y, z]);
             for x in 0..width {
-                let pattern = (0..8).fold(0_u8, |pattern, corner| {
-                    pattern | u8::from(values[row + x + offsets[corner]] < 0.0) << corner
-                });
-                if pattern != 0 && pattern != 255 {
-                    let place = (x + width * (y + width * z)) as u32;
-                    cells.push(ActiveCell { place, pattern, corners: offsets.map(|offset| values[row + x + offset]) });
-                }
+                let place = (x + width * (y + width * z)) as u32;
+                cells.extend(active_cell(halo, row + x, place));
             }
         }
     }
     cells
+}
+
+/// The cell whose first corner is at a place of a halo, if the surface passes through it.
+#[inline]
+pub(super) fn active_cell(halo: &Halo<f32>, at: usize, place: u32) -> Option<ActiveCell> {
+    let [_, stride_y, stride_z] = halo.strides();
+    let offsets = [0, 1, stride_y, stride_y + 1, stride_z, stride_z + 1, stride_z + stride_y, stride_z + stride_y + 1];
+    let values = &halo.values()[at..];
+    let mut pattern = 0_u8;
+    for (corner, offset) in offsets.iter().enumerate() {
+        pattern |= u8::from(values[*offset] < 0.0) << corner;
+    }
+    let active = pattern != 0 && pattern != 255;
+    active.then(|| ActiveCell { place, pattern, corners: offsets.map(|offset| values[offset]) })
 }

@@ -9,10 +9,13 @@
 //! Does not: promise triangles without self-intersection; surface nets may touch themselves in features thinner than
 //! a cell.
 
+mod block;
 mod cases;
 mod cells;
 mod marching;
 mod surface_nets;
+
+pub use block::{BlockMesh, BlockMesher};
 
 use super::LevelSet;
 use cells::ActiveCells;

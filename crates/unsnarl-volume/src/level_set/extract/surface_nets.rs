@@ -4,7 +4,7 @@
 //! edge between the two vertices would be used by four polygons; such polygons get a further vertex on the face.
 
 use super::cases::{CASES, face_has_one_loop, face_is_crossed_twice};
-use super::cells::ActiveCells;
+use super::cells::{ActiveCell, ActiveCells};
 use crate::grid::SampleCoordinates;
 use crate::level_set::LevelSet;
 use rayon::prelude::*;
@@ -12,9 +12,9 @@ use std::collections::BTreeMap;
 use unsnarl_geometry::{DVec3, TriMesh};
 
 /// A crossing of a face: the face's normal axis and first sample, and the inside corner it goes around.
-type FaceCrossing = (usize, SampleCoordinates, SampleCoordinates);
+pub(super) type FaceCrossing = (usize, SampleCoordinates, SampleCoordinates);
 
-enum Polygon {
+pub(super) enum Polygon {
     Quad([u32; 4]),
     /// A polygon with vertices on faces, around the crossing of an edge.
     Split {
@@ -23,9 +23,15 @@ enum Polygon {
     },
 }
 
-enum Corner {
+pub(super) enum Corner {
     Vertex(u32),
     OnFace(FaceCrossing, DVec3),
+}
+
+/// Where polygons find the cells around an edge.
+pub(super) trait Cells {
+    /// The first vertex and the pattern of the cell whose first corner is a sample.
+    fn find(&self, sample: SampleCoordinates) -> (u32, u8);
 }
 
 struct Nets<'a> {
@@ -33,6 +39,14 @@ struct Nets<'a> {
     cells: &'a ActiveCells,
     /// For each block and cell, its first vertex.
     first_vertex: Vec<Vec<u32>>,
+}
+
+impl Cells for Nets<'_> {
+    fn find(&self, sample: SampleCoordinates) -> (u32, u8) {
+        let (block, cell) =
+            self.cells.locate(self.level_set, sample).expect("all cells around a crossed edge are active");
+        (self.first_vertex[block][cell], self.cells.cells[block][cell].pattern)
+    }
 }
 
 pub(super) fn mesh(level_set: &LevelSet, cells: &ActiveCells) -> TriMesh {
@@ -57,95 +71,119 @@ impl Nets<'_> {
     fn vertices(&self, block: usize) -> Vec<DVec3> {
         let mut positions = Vec::new();
         for cell in &self.cells.cells[block] {
-            let corner = self.level_set.frame.position(self.cells.sample(self.level_set, block, cell));
-            for edges in &CASES[cell.pattern as usize].loops {
-                let sum: DVec3 = edges.iter().map(|&edge| cell.crossing(edge as usize)).sum();
-                positions.push(corner + self.level_set.frame.spacing * (sum / edges.len() as f64));
-            }
+            let sample = self.cells.sample(self.level_set, block, cell);
+            positions.extend(cell_vertices(self.level_set, sample, cell));
         }
         positions
     }
 
-    /// The polygons around the edges that start at the first corner of the block's cells.
     fn polygons(&self, block: usize) -> Vec<Polygon> {
         let mut polygons = Vec::new();
         for cell in &self.cells.cells[block] {
             let sample = self.cells.sample(self.level_set, block, cell);
-            for axis in 0..3 {
-                if (cell.pattern & 1) != (cell.pattern >> (1 << axis) & 1) {
-                    let inside_first = cell.pattern & 1 == 1;
-                    let middle = cell.crossing(4 * axis);
-                    polygons.push(self.polygon(sample, axis, inside_first, middle));
-                }
-            }
+            cell_polygons(self.level_set, self, sample, cell, &mut polygons);
         }
         polygons
     }
+}
 
-    fn polygon(&self, sample: SampleCoordinates, axis: usize, inside_first: bool, crossing: DVec3) -> Polygon {
-        let [next, last] = [(axis + 1) % 3, (axis + 2) % 3];
-        let shifted = |by_next: i32, by_last: i32| {
-            let mut at = sample;
-            at[next] -= by_next;
-            at[last] -= by_last;
-            at
-        };
-        // Around the edge, counter-clockwise about its axis: where the cell starts, and the edge's number in it.
-        let around = [(0, 0), (1, 0), (1, 1), (0, 1)];
-        let found = around.map(|(p, q)| {
-            let (block, cell) =
-                self.cells.locate(self.level_set, shifted(p, q)).expect("all cells around a crossed edge are active");
-            let pattern = self.cells.cells[block][cell].pattern;
-            let own_loop = CASES[pattern as usize].loop_of_edge[4 * axis + p as usize + 2 * q as usize];
-            (self.first_vertex[block][cell] + u32::from(own_loop), pattern)
-        });
-        // The face between each cell and the one after it: its normal, its first sample, its side of the former cell.
-        let faces = [(next, (0, 0), 0), (last, (1, 0), 0), (next, (0, 1), 1), (last, (0, 0), 1)];
-        let doubled = [0, 1, 2, 3].map(|i| {
-            let (normal, _, high) = faces[i];
-            let (here, there) = (found[i].1, found[(i + 1) % 4].1);
-            face_is_crossed_twice(here, normal, high)
-                && face_has_one_loop(here, normal, high)
-                && face_has_one_loop(there, normal, 1 - high)
-        });
-        if doubled == [false; 4] {
-            let [a, b, c, d] = found.map(|(vertex, _)| vertex);
-            return Polygon::Quad(if inside_first { [a, b, c, d] } else { [d, c, b, a] });
-        }
-        let mut inside_corner = sample;
-        inside_corner[axis] += i32::from(!inside_first);
-        let mut corners = Vec::new();
-        for i in 0..4 {
-            corners.push(Corner::Vertex(found[i].0));
-            if doubled[i] {
-                let (normal, (p, q), _) = faces[i];
-                let at = self.on_face(normal, shifted(p, q), inside_corner);
-                corners.push(Corner::OnFace((normal, shifted(p, q), inside_corner), at));
-            }
-        }
-        if !inside_first {
-            corners.reverse();
-        }
-        let frame = self.level_set.frame;
-        Polygon::Split { corners, middle: frame.position(sample) + frame.spacing * crossing }
-    }
+/// The vertices of a cell, one for each loop.
+pub(super) fn cell_vertices(
+    level_set: &LevelSet,
+    sample: SampleCoordinates,
+    cell: &ActiveCell,
+) -> impl Iterator<Item = DVec3> {
+    let (corner, spacing) = (level_set.frame.position(sample), level_set.frame.spacing);
+    CASES[cell.pattern as usize].loops.iter().map(move |edges| {
+        let sum: DVec3 = edges.iter().map(|&edge| cell.crossing(edge as usize)).sum();
+        corner + spacing * (sum / edges.len() as f64)
+    })
+}
 
-    /// The middle of the two crossings around an inside corner of a face.
-    fn on_face(&self, normal: usize, first: SampleCoordinates, inside: SampleCoordinates) -> DVec3 {
-        let frame = self.level_set.frame;
-        let inside_value = f64::from(self.level_set.grid.sample(inside));
-        let crossing = |axis: usize| {
-            let mut other = inside;
-            other[axis] = 2 * first[axis] + 1 - inside[axis];
-            let value = f64::from(self.level_set.grid.sample(other));
-            let along = (inside_value / (inside_value - value)).clamp(1e-3, 1.0 - 1e-3);
-            frame.position(inside).lerp(frame.position(other), along)
-        };
-        0.5 * (crossing((normal + 1) % 3) + crossing((normal + 2) % 3))
+/// The polygons around the edges that start at the first corner of a cell.
+pub(super) fn cell_polygons(
+    level_set: &LevelSet,
+    cells: &impl Cells,
+    sample: SampleCoordinates,
+    cell: &ActiveCell,
+    polygons: &mut Vec<Polygon>,
+) {
+    for axis in 0..3 {
+        if (cell.pattern & 1) != (cell.pattern >> (1 << axis) & 1) {
+            let inside_first = cell.pattern & 1 == 1;
+            polygons.push(polygon(level_set, cells, sample, axis, inside_first, cell.crossing(4 * axis)));
+        }
     }
 }
 
-fn triangulate(polygons: Vec<Polygon>, positions: &mut Vec<DVec3>) -> Vec<[u32; 3]> {
+fn polygon(
+    level_set: &LevelSet,
+    cells: &impl Cells,
+    sample: SampleCoordinates,
+    axis: usize,
+    inside_first: bool,
+    crossing: DVec3,
+) -> Polygon {
+    let [next, last] = [(axis + 1) % 3, (axis + 2) % 3];
+    let shifted = |by_next: i32, by_last: i32| {
+        let mut at = sample;
+        at[next] -= by_next;
+        at[last] -= by_last;
+        at
+    };
+    // Around the edge, counter-clockwise about its axis: where the cell starts, and the edge's number in it.
+    let around = [(0, 0), (1, 0), (1, 1), (0, 1)];
+    let found = around.map(|(p, q)| {
+        let (first_vertex, pattern) = cells.find(shifted(p, q));
+        let own_loop = CASES[pattern as usize].loop_of_edge[4 * axis + p as usize + 2 * q as usize];
+        (first_vertex + u32::from(own_loop), pattern)
+    });
+    // The face between each cell and the one after it: its normal, its first sample, its side of the former cell.
+    let faces = [(next, (0, 0), 0), (last, (1, 0), 0), (next, (0, 1), 1), (last, (0, 0), 1)];
+    let doubled = [0, 1, 2, 3].map(|i| {
+        let (normal, _, high) = faces[i];
+        let (here, there) = (found[i].1, found[(i + 1) % 4].1);
+        face_is_crossed_twice(here, normal, high)
+            && face_has_one_loop(here, normal, high)
+            && face_has_one_loop(there, normal, 1 - high)
+    });
+    if doubled == [false; 4] {
+        let [a, b, c, d] = found.map(|(vertex, _)| vertex);
+        return Polygon::Quad(if inside_first { [a, b, c, d] } else { [d, c, b, a] });
+    }
+    let mut inside_corner = sample;
+    inside_corner[axis] += i32::from(!inside_first);
+    let mut corners = Vec::new();
+    for i in 0..4 {
+        corners.push(Corner::Vertex(found[i].0));
+        if doubled[i] {
+            let (normal, (p, q), _) = faces[i];
+            let at = on_face(level_set, normal, shifted(p, q), inside_corner);
+            corners.push(Corner::OnFace((normal, shifted(p, q), inside_corner), at));
+        }
+    }
+    if !inside_first {
+        corners.reverse();
+    }
+    let frame = level_set.frame;
+    Polygon::Split { corners, middle: frame.position(sample) + frame.spacing * crossing }
+}
+
+/// The middle of the two crossings around an inside corner of a face.
+fn on_face(level_set: &LevelSet, normal: usize, first: SampleCoordinates, inside: SampleCoordinates) -> DVec3 {
+    let frame = level_set.frame;
+    let inside_value = f64::from(level_set.grid.sample(inside));
+    let crossing = |axis: usize| {
+        let mut other = inside;
+        other[axis] = 2 * first[axis] + 1 - inside[axis];
+        let value = f64::from(level_set.grid.sample(other));
+        let along = (inside_value / (inside_value - value)).clamp(1e-3, 1.0 - 1e-3);
+        frame.position(inside).lerp(frame.position(other), along)
+    };
+    0.5 * (crossing((normal + 1) % 3) + crossing((normal + 2) % 3))
+}
+
+pub(super) fn triangulate(polygons: Vec<Polygon>, positions: &mut Vec<DVec3>) -> Vec<[u32; 3]> {
     let mut triangles = Vec::with_capacity(2 * polygons.len());
     let mut on_faces: BTreeMap<FaceCrossing, u32> = BTreeMap::new();
     for polygon in polygons {

@@ -5,6 +5,7 @@
 
 use crate::grid::BlockCoordinates;
 use crate::level_set::band::Trust;
+use crate::level_set::history::Journal;
 use crate::level_set::{LevelSet, Reinitialization};
 use std::collections::BTreeSet;
 
@@ -24,7 +25,7 @@ pub(super) fn remove(level_set: &mut LevelSet, overlapping: &[BlockCoordinates])
     let exact: Vec<(BlockCoordinates, Vec<f32>)> =
         around.into_iter().filter_map(|block| Some((block, grid.block(grid.slot(block)?).to_vec()))).collect();
     let blocks: Vec<BlockCoordinates> = exact.iter().map(|(block, _)| *block).collect();
-    level_set.restore(&blocks, Reinitialization::FastSweeping, Trust::Interface);
+    level_set.restore(&blocks, Reinitialization::FastSweeping, Trust::Interface, &mut Journal::off());
     let tolerance = AGREEMENT * level_set.frame.spacing as f32;
     for (block, exact) in exact {
         let Some(slot) = level_set.grid.slot(block) else { continue };
@@ -34,5 +35,5 @@ pub(super) fn remove(level_set: &mut LevelSet, overlapping: &[BlockCoordinates])
             }
         }
     }
-    level_set.release_empty(Some(&blocks));
+    level_set.release_empty(Some(&blocks), &mut Journal::off());
 }

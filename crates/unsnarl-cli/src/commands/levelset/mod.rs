@@ -1,4 +1,7 @@
-//! `unsnarl levelset`: mesh to sparse level set and back, CSG, smoothing, measures.
+//! `unsnarl levelset`: mesh to sparse level set and back, CSG, smoothing, sculpting, pictures, measures.
+
+mod render;
+mod sculpt;
 
 use crate::inputs::MeshFlags;
 use crate::session::{Failure, Session};
@@ -38,6 +41,10 @@ enum Action {
     Offset(Offset),
     /// Halve the spacing
     Refine(Refine),
+    /// Make the strokes of a file
+    Sculpt(sculpt::Sculpt),
+    /// Take a ray-traced picture
+    Render(render::Render),
     /// Write a dense NRRD file for other programs
     Export(Export),
     /// Measure a level set
@@ -207,6 +214,8 @@ pub fn run(flags: &Flags, session: &Session) -> Result<ExitCode, Failure> {
             write(&flags.output, &fine)?;
             ("refine", fine)
         }
+        Action::Sculpt(flags) => ("sculpt", sculpt::sculpt(flags)?),
+        Action::Render(flags) => ("render", render::render(flags, session)?),
         Action::Export(flags) => {
             let level_set = read(&flags.level_set)?;
             level_set_file::write_nrrd(&flags.output, &level_set).map_err(Failure::input)?;
