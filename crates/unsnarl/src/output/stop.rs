@@ -38,7 +38,7 @@ const SMALLEST_GAP: f64 = 1e-11;
 
 /// The room that a level leaves.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Room {
+pub(crate) struct Room {
     /// Distance that no pair goes below, metres; pairs that start nearer than twice that keep half of theirs.
     pub separation: f64,
     /// How far ahead motions are looked at, as a multiple of their length: what goes beyond 1 is left to later levels.

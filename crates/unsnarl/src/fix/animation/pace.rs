@@ -14,11 +14,13 @@ use crate::analysis::Assembly;
 use crate::geometry::VertexId;
 use crate::geometry::ccd::Motion;
 use crate::output::ladder::Rung;
-use crate::output::stop::{Surroundings, stop_before_contact};
+use crate::output::stop::{Room, Surroundings, stop_before_contact};
 use std::ops::Range;
 
 /// Cloth stops so far from what it would meet, against the mean length of its edges.
 const SEPARATION: f64 = 1e-3;
+/// Motions are looked at as far as this multiple of their length, so that sweep after sweep leaves some room.
+const REACH: f64 = 1.25;
 /// Differences above the limit by less than this part of it are left.
 const SLACK: f64 = 0.01;
 
@@ -65,7 +67,7 @@ impl Pace {
                 *target += share * (frame.input()[vertex as usize] + offset - *target);
             }
             let motion = Motion { start: &start, end: &targets };
-            let stopped = stop_before_contact(&self.surface, motion, self.separation(frame), Surroundings::Follow);
+            let stopped = stop_before_contact(&self.surface, motion, self.room(frame), Surroundings::Follow);
             let drawn = frame.correction_to(&stopped.end.unwrap_or(targets));
             (frame.keeps(&drawn) && drawn != *own).then_some(drawn)
         })
@@ -95,12 +97,13 @@ impl Pace {
         (!goals.is_empty()).then_some(goals)
     }
 
-    fn separation(&self, frame: &Frame<'_>) -> f64 {
+    fn room(&self, frame: &Frame<'_>) -> Room {
         let topology = &frame.patient.model.topology;
         let input = frame.input();
         let length = |[a, b]: [VertexId; 2]| (input[a.index()] - input[b.index()]).length();
         let sum: f64 = topology.edges().iter().map(|&ends| length(ends)).sum();
-        SEPARATION * sum / topology.edge_count().max(1) as f64
+        let separation = SEPARATION * sum / topology.edge_count().max(1) as f64;
+        Room { separation, reach: REACH }
     }
 }
 
