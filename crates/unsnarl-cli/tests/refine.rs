@@ -227,7 +227,7 @@ fn colours_follow_the_masks_of_positions() {
 #[test]
 #[cfg(target_os = "linux")]
 fn levels_that_no_memory_holds_are_refused_before_anything_is_made() {
-    let positions: Vec<String> = (0..26 * 26).map(|k| format!("v {} 0 {}\n", k % 26, k / 26)).collect();
+    let positions: Vec<String> = (0..26 * 26).map(|k| format!("v 0.{:02} 0 0.{:02}\n", k % 26, k / 26)).collect();
     let cell = |k: usize| {
         let a = k / 25 * 26 + k % 25 + 1;
         format!("f {a} {} {}\nf {} {} {}\n", a + 1, a + 26, a + 1, a + 27, a + 26)

@@ -197,13 +197,13 @@ fn what_is_stopped_on_a_ball_leaves_room_for_all_later_levels() {
             radius * DVec3::new(x, 1.0, z).normalize()
         })
     };
-    let (cloth, body) = (ball(1.01, 8), ball(0.995, 21));
+    let (cloth, body) = (ball(1.004, 8), ball(0.993, 24));
     let subject = assembly(&[&cloth], &[&body]);
     assert!(analysis::verdict(&subject.0, &subject.1, &mut Workspace::default()).is_clean());
     let ours = run(&subject, 4, &RefineSettings::default());
     let stops: Vec<usize> = ours.levels.iter().map(|level| level.stopped_by_cloth + level.stopped_by_bodies).collect();
     assert_eq!(ours.pairs, 0);
-    assert!(stops[0] > 0 && stops[2..] == [0, 0], "{stops:?}");
+    assert!(stops[0] > 0 && stops[1..] == [0, 0, 0], "{stops:?}");
     assert!(run(&subject, 4, &plain()).pairs > 0, "the control has to cross");
 }
 
