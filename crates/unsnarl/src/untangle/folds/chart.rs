@@ -76,11 +76,11 @@ pub fn decide(
     // What a flip has given up on is torn, and never flipped again.
     let is_open = |at: usize, owners: &Owners| owners[at].is_none() && !tearing.has(&folds[at]);
     let creases = design.crease_hinges(scene.model);
-    for at in 0..folds.len() {
-        if is_open(at, &owners) && design.style(&folds[at]) == FoldStyle::Crease {
-            owners[at] = owner(&folds[at], flips);
+    for (at, bli) in folds.iter().enumerate() {
+        if is_open(at, &owners) && design.style(bli) == FoldStyle::Crease {
+            owners[at] = owner(bli, flips);
             if owners[at].is_none()
-                && let Some(job) = FlipJob::of_crease(scene.model, &folds[at], &creases)
+                && let Some(job) = FlipJob::of_crease(scene.model, bli, &creases)
             {
                 owners[at] = Some(flips.len());
                 flips.push(job);

@@ -211,14 +211,14 @@ mod tests {
             let found = flood(&model, &[VertexId::new(start)], is_open, is_wall);
             let mut is_in = vec![false; topology.vertex_count()];
             is_in[start] = true;
-            while topology.edges().iter().enumerate().any(|(edge, ends)| {
-                let [a, b] = ends.map(|end| is_in[end.index()]);
-                let grows = a != b && is_open(EdgeId::new(edge)) && !ends.iter().any(|&end| is_wall(end));
-                if grows {
-                    ends.iter().for_each(|end| is_in[end.index()] = true);
+            for _ in 0..topology.vertex_count() {
+                for (edge, ends) in topology.edges().iter().enumerate() {
+                    let [a, b] = ends.map(|end| is_in[end.index()]);
+                    if a != b && is_open(EdgeId::new(edge)) && !ends.iter().any(|&end| is_wall(end)) {
+                        ends.iter().for_each(|end| is_in[end.index()] = true);
+                    }
                 }
-                grows
-            }) {}
+            }
             let brute: Vec<VertexId> = (0..is_in.len()).filter(|&at| is_in[at]).map(VertexId::new).collect();
             assert_eq!(found, brute);
         }
