@@ -6,9 +6,9 @@
 //!
 //! Guarantees: impulses press and stay in the cone of friction, in sum over the step. The same bits on any number of
 //! threads.
-//! Departs: contact begins with the forces of the step before, so that what is at rest needs no sweeps; the first sweep
-//! then sees only what has changed. A point may take back what it gave in this step, so that a block with four corners comes to rest exactly;
-//! points that only ever push leave it rocking.
+//! Departs: contact begins with the forces of the step before, so that what is at rest needs few sweeps. A point may
+//! take back what it gave in this step, so that a block with four corners comes to rest exactly; points that only ever
+//! push leave it rocking.
 
 use super::Kind;
 use super::broad::Broad;

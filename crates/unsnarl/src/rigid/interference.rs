@@ -48,8 +48,8 @@ impl<'a> View<'a> {
 /// Samples of both bodies of a pair that were near the other, and how near; kept while the bodies hardly move against
 /// each other.
 ///
-/// The lists may hold more than is needed, never less, so points do not depend on when they were made. Each sample has a
-/// lower bound of its distance then, so that most are passed over while bodies rest.
+/// The lists may hold more than is needed, never less, so points do not depend on when they were made. Each sample has
+/// a lower bound of its distance then, so that most are passed over while bodies rest.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Near {
     ways: [Option<Way>; 2],
