@@ -512,22 +512,36 @@ fn a_mesh_finds_its_centre_and_axes_and_bad_ones_are_refused() {
     assert!(Shape::sphere(-1.0).is_err() && Shape::ring(0.1, 0.2).is_err() && Shape::cuboid(DVec3::ZERO).is_err());
 }
 
-/// Two boxes of side 0.2, one on the other.
-fn two_boxes() -> World {
+/// Boxes of a side, one on the other, the upper one of so many times the density of the lower one.
+fn two_boxes(side: f64, factor: f64) -> (World, usize) {
     let mut world = World::new();
     world.ground(0.0, 0.5);
-    let shape = world.shape(Shape::cuboid(DVec3::splat(0.1)).unwrap());
-    for height in [0.1, 0.3] {
+    let shape = world.shape(Shape::cuboid(DVec3::splat(0.5 * side)).unwrap());
+    let mut last = 0;
+    for (k, times) in [1.0, factor].into_iter().enumerate() {
         let body = world.body(shape, 0.0, 0.5);
-        world.put(body, DVec3::Y * height, DQuat::IDENTITY);
+        let body = Body { mass: body.mass * times, inertia: body.inertia * times, ..body };
+        last = world.put(body, DVec3::Y * side * (0.5 + k as f64), DQuat::IDENTITY);
     }
-    world
+    (world, last)
+}
+
+#[test]
+fn boxes_rest_in_small_and_large_units_and_heavy_ones_on_light_ones() {
+    for (side, factor) in [(0.02, 1.0), (0.2, 1000.0), (0.2, 1e-3), (200.0, 1.0)] {
+        let (mut world, top) = two_boxes(side, factor);
+        let start = world.at(top);
+        let report = world.run(1.0, STEP);
+        let moved = world.at(top).distance(start);
+        assert!(moved < 1e-4 * side && report.fastest < 1e-4 * side, "side {side}, {factor} times: moved {moved:e}");
+        assert!(report.deepest < 1e-3 * side, "side {side}, {factor} times: depth {:e}", report.deepest);
+    }
 }
 
 #[test]
 fn what_is_at_rest_needs_few_impulses() {
     let run = |starting_guess: Switch| {
-        let mut world = two_boxes();
+        let (mut world, _) = two_boxes(0.2, 1.0);
         world.settings.starting_guess = starting_guess;
         world.run(1.0, STEP);
         let report = world.once(STEP);
@@ -536,6 +550,17 @@ fn what_is_at_rest_needs_few_impulses() {
     };
     let (with, without) = (run(Switch::On), run(Switch::Off));
     assert!(10 * with < without, "{with} impulses, {without} without a guess");
+}
+
+/// Forces of the step before would hold it there.
+#[test]
+fn a_box_that_was_lifted_off_falls_freely() {
+    let (mut world, top) = two_boxes(0.2, 1.0);
+    world.run(0.5, STEP);
+    assert!(!world.state.pressing.is_empty());
+    world.state.placements[top].position.y += 1.5 * G * STEP * STEP;
+    world.once(STEP);
+    assert!((world.state.velocities[top].y + G * STEP).abs() < 1e-9, "{}", world.state.velocities[top]);
 }
 
 #[test]

@@ -228,6 +228,13 @@ fn along_first([a, b]: [usize; 2], on_first: DVec3) -> DVec3 {
     if a < b { on_first } else { -on_first }
 }
 
+/// What pressed between the bodies of a pair, of a sorted list.
+fn own_pressing(pressing: &[Pressing], pair: [usize; 2]) -> &[Pressing] {
+    let bodies = sorted(pair);
+    let own = &pressing[pressing.partition_point(|known| known.bodies < bodies)..];
+    &own[..own.partition_point(|known| known.bodies == bodies)]
+}
+
 /// Points of all pairs. Those of bodies that did as expected are kept.
 fn find_pairs(step: &Step<'_>, broad: &mut Broad, seen: &[Seen], off: &[bool], source: Source<'_>) -> Vec<Pair> {
     let is_new = broad.ensure(step, seen);
@@ -241,8 +248,9 @@ fn find_pairs(step: &Step<'_>, broad: &mut Broad, seen: &[Seen], off: &[bool], s
             Source::Collisions(points, pressing) => {
                 let kept = points.as_ref().filter(|_| !is_new && !is_off);
                 let found = kept.map_or_else(|| look(pair, near), |points| points[at].clone());
-                let mut pair = Pair::of(step, pair, found, seen)?;
-                pair.start_from(pressing, step);
+                let own = own_pressing(pressing, pair);
+                let mut pair = Pair::of(step, pair, found, seen, own)?;
+                pair.start_from(own, step);
                 Some(pair)
             }
             Source::Known(known) => {
@@ -250,7 +258,7 @@ fn find_pairs(step: &Step<'_>, broad: &mut Broad, seen: &[Seen], off: &[bool], s
                 if !is_off {
                     return old.cloned();
                 }
-                let mut new = Pair::of(step, pair, look(pair, near), seen);
+                let mut new = Pair::of(step, pair, look(pair, near), seen, &[]);
                 if let Some(old) = old {
                     new.get_or_insert_with(|| Pair::new(step, pair, Vec::new())).take_over(old);
                 }
@@ -312,14 +320,15 @@ fn islands(step: &Step<'_>, pairs: Vec<Pair>, levels: &Levels) -> Vec<Island> {
 
 impl Pair {
     /// The pair with points that were found; `None` if there are none.
-    fn of(step: &Step<'_>, global: [usize; 2], mut found: Vec<Point>, seen: &[Seen]) -> Option<Self> {
+    fn of(step: &Step<'_>, global: [usize; 2], mut found: Vec<Point>, seen: &[Seen], own: &[Pressing]) -> Option<Self> {
         let falls = [0, 1].map(|side| found.iter().any(|point| point.falls[side]));
-        thin_out(&mut found);
+        let key = |point: &Point| lasting_key(global, point.key);
+        thin_out(&mut found, |point| own.binary_search_by_key(&key(point), |known| known.key).is_ok());
         let lengths = couple_lengths(step, global);
         let moving = global.map(|body| &step.moving[body]);
         let seen = global.map(|body| &seen[body]);
         let contacts: Vec<Contact> =
-            found.into_iter().map(|point| Contact::new(point, moving, seen, lengths)).collect();
+            found.into_iter().map(|point| Contact::new(point, step, moving, seen, lengths)).collect();
         (!contacts.is_empty()).then(|| Self { falls, ..Self::new(step, global, contacts) })
     }
 
@@ -340,11 +349,7 @@ impl Pair {
     }
 
     /// Begins with what pressed in the step before, as far as points would meet and impulses press.
-    fn start_from(&mut self, pressing: &[Pressing], step: &Step<'_>) {
-        let bodies = sorted(self.global);
-        let first = pressing.partition_point(|known| known.bodies < bodies);
-        let own = &pressing[first..];
-        let own = &own[..own.partition_point(|known| known.bodies == bodies)];
+    fn start_from(&mut self, own: &[Pressing], step: &Step<'_>) {
         if own.is_empty() || step.settings.starting_guess == Switch::Off || step.settings.contact_sweeps == 0 {
             return;
         }

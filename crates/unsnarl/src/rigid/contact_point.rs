@@ -4,7 +4,7 @@
 //! it sticks. (Bridson 2003, 4.7, 4.9)
 
 use super::interference::Point;
-use super::motion::{Moving, Seen};
+use super::motion::{Moving, Seen, Step};
 use super::response::{compliance, widest};
 use super::rolling::{CoupleCompliance, CoupleLengths};
 use crate::geometry::DVec3;
@@ -19,6 +19,8 @@ pub(super) struct Contact {
     pub(super) point: Point,
     /// The approach at which its gap was predicted.
     speed: f64,
+    /// Approach that closes the gap within the step, where that is wider than a fall; else it ends at once.
+    allowed: f64,
     /// The sum of impulses on the first body.
     pub(super) impulse: DVec3,
     pub(super) couple: DVec3,
@@ -31,12 +33,22 @@ pub(super) struct Contact {
 }
 
 impl Contact {
-    pub(super) fn new(point: Point, moving: [&Moving; 2], seen: [&Seen; 2], lengths: CoupleLengths) -> Self {
+    pub(super) fn new(
+        point: Point,
+        step: &Step<'_>,
+        moving: [&Moving; 2],
+        seen: [&Seen; 2],
+        lengths: CoupleLengths,
+    ) -> Self {
         let at = |side: usize| seen[side].velocity + seen[side].spin.cross(point.arms[side]);
         let speed = (at(0) - at(1)).dot(point.normal);
         let (impulse, couple, k) = (DVec3::ZERO, DVec3::ZERO, DMat3::ZERO);
-        let mut new =
-            Self { point, speed, impulse, couple, k, k_inverse: k, k_normal: 0.0, k_widest: 0.0, couples: None };
+        // The gap at the end if the bodies stood still against each other.
+        let standing = point.gap - step.look * speed;
+        let is_wide = standing > step.fall.length() && step.look > 0.0;
+        let allowed = if is_wide { standing / step.look } else { 0.0 };
+        let (k_inverse, k_normal, k_widest, couples) = (k, 0.0, 0.0, None);
+        let mut new = Self { point, speed, allowed, impulse, couple, k, k_inverse, k_normal, k_widest, couples };
         new.prepare(moving, lengths);
         new
     }
@@ -75,7 +87,7 @@ impl Contact {
     /// Whether it neither presses nor meets.
     fn is_idle(&self, speed: f64, look: f64) -> bool {
         let pressing = self.impulse.dot(self.point.normal);
-        (pressing <= 0.0 && (speed >= 0.0 || self.gap(speed, look) >= 0.0)) || self.k_normal <= 0.0
+        (pressing <= 0.0 && (speed + self.allowed >= 0.0 || self.gap(speed, look) >= 0.0)) || self.k_normal <= 0.0
     }
 
     /// One impulse, if it is needed: ends a share of the approach. Returns the change of velocity at the point.
@@ -108,6 +120,7 @@ impl Contact {
     /// What the point should have given in all: sticking if that lies in the cone, else sliding.
     fn total_impulse(&self, velocity: DVec3, share: f64, friction: f64) -> (DVec3, bool) {
         let normal = self.point.normal;
+        let velocity = velocity + self.allowed * normal;
         let speed = velocity.dot(normal);
         let stick = self.impulse + self.k_inverse * ((1.0 - share) * speed * normal - velocity);
         let along = stick.dot(normal);
@@ -149,8 +162,8 @@ pub(super) fn push([a, b]: [&mut Moving; 2], arms: &[DVec3; 2], impulse: DVec3) 
     b.push(arms[1], -impulse);
 }
 
-/// Keeps the deepest point and those farthest from each other, in place and direction.
-pub(super) fn thin_out(points: &mut Vec<Point>) {
+/// Keeps the deepest point, those that pressed before, and those farthest from each other, in place and direction.
+pub(super) fn thin_out(points: &mut Vec<Point>, pressed: impl Fn(&Point) -> bool) {
     if points.len() <= POINTS {
         return;
     }
@@ -161,8 +174,10 @@ pub(super) fn thin_out(points: &mut Vec<Point>) {
         (way + k.normal.distance_squared(l.normal)) * if k.gap < 0.0 { 1.0 } else { 0.1 }
     };
     let first = (0..points.len()).min_by(|&k, &l| points[k].gap.total_cmp(&points[l].gap)).unwrap_or(0);
-    let mut least: Vec<f64> = points.iter().map(|point| apart(point, &points[first])).collect();
-    let mut chosen = vec![first];
+    let before = (0..points.len()).filter(|&at| at != first && pressed(&points[at]));
+    let mut chosen: Vec<usize> = std::iter::once(first).chain(before).take(POINTS).collect();
+    let from_chosen = |point: &Point| chosen.iter().map(|&at| apart(point, &points[at])).fold(f64::INFINITY, f64::min);
+    let mut least: Vec<f64> = points.iter().map(from_chosen).collect();
     while chosen.len() < POINTS {
         let next = (0..points.len()).max_by(|&k, &l| least[k].total_cmp(&least[l])).unwrap_or(0);
         chosen.push(next);

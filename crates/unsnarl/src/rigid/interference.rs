@@ -8,7 +8,7 @@
 //! Does not: find what lies between samples of a mesh that is finer than its level set.
 
 use super::motion::{Frame, Seen, Step};
-use super::samples::Sample;
+use super::samples::{INSET, Sample};
 use super::shape::Shape;
 use crate::geometry::DVec3;
 
@@ -170,7 +170,10 @@ fn one_way(
     let [then, now] = [a.seen.then.seen_from(&b.seen.then), a.now.seen_from(b.now)];
     let field = b.shape;
     let local_fall = b.now.rotation.transpose() * step.fall;
-    let edge_width = (2.0 * step.fall.length()).max(field.resolution());
+    // Narrower than points inside corners are from edges.
+    let side = |shape: &Shape| if shape.is_unbounded() { f64::INFINITY } else { shape.bounds().extent().min_element() };
+    let narrow = 0.25 * INSET * side(a.shape).min(side(field));
+    let edge_width = (2.0 * step.fall.length()).min(narrow).max(field.resolution());
     let mut add = |core: DVec3, radius: f64, key: u64| {
         let (distance, outward) = field.distance(then.apply(core));
         let gap = distance - radius;
