@@ -250,19 +250,20 @@ fn a_box_that_falls_on_a_plank_flips_it_unless_shock_alone_holds_it() {
     assert!(shock_only < 0.5 * with_weight, "shock alone turned it by {shock_only}, contact by {with_weight}");
 }
 
-/// A heavy block right and a light one left on a see-saw. The tilts (radians, positive to the left) over time.
-fn see_saw(contact_sweeps: usize, seconds: f64) -> Vec<f64> {
+/// A block of some times the density right and a light one left on a see-saw; all but the light one's friction is given.
+/// The tilts (radians, positive to the left) over time.
+fn see_saw(contact_sweeps: usize, seconds: f64, heavy: f64, slippery: f64) -> Vec<f64> {
     let mut world = World::new();
     world.settings.contact_sweeps = contact_sweeps;
-    world.ground(0.0, 0.2);
+    world.ground(0.0, slippery);
     let pivot = world.shape(Shape::capsule(0.15, 0.3).unwrap());
     let board = world.shape(Shape::cuboid(DVec3::new(0.6, 0.02, 0.15)).unwrap());
     let block = world.shape(Shape::cuboid(DVec3::splat(0.08)).unwrap());
     let along_z = DQuat::from_rotation_x(std::f64::consts::FRAC_PI_2);
     world.put(Body { friction: 0.9, ..Body::fixed(pivot) }, DVec3::Y * 0.15, along_z);
-    let body = world.body(board, 0.0, 0.2);
+    let body = world.body(board, 0.0, slippery);
     let board = world.put(body, DVec3::Y * 0.32, DQuat::IDENTITY);
-    for (x, factor, friction) in [(0.45, 1.5, 0.2), (-0.45, 1.0, 0.9)] {
+    for (x, factor, friction) in [(0.45, heavy, slippery), (-0.45, 1.0, 0.9)] {
         let body = world.body(block, 0.0, friction);
         let body = Body { mass: body.mass * factor, inertia: body.inertia * factor, ..body };
         world.put(body, DVec3::new(x, 0.42, 0.0), DQuat::IDENTITY);
@@ -278,13 +279,13 @@ fn see_saw(contact_sweeps: usize, seconds: f64) -> Vec<f64> {
 
 #[test]
 fn a_see_saw_tips_to_the_heavy_block_and_back_when_that_slides_off() {
-    let tilts = see_saw(10, 5.0);
+    let tilts = see_saw(10, 5.0, 1.5, 0.2);
     let down = tilts.iter().position(|&tilt| tilt < -0.2);
     let back = tilts.iter().rposition(|&tilt| tilt > 0.2);
     assert!(down.is_some(), "lowest {:?}", tilts.iter().copied().reduce(f64::min));
     assert!(back.is_some() && back > down, "last {:?}", tilts.last());
     let down = down.unwrap();
-    let shock_only = see_saw(0, (down + 1) as f64 * STEP);
+    let shock_only = see_saw(0, (down + 1) as f64 * STEP, 1.5, 0.2);
     let tipped = shock_only.iter().fold(0.0f64, |most, tilt| most.max(tilt.abs()));
     assert!(tipped < 0.1, "with shock alone it tips by {tipped} in the same time");
 }
@@ -509,4 +510,74 @@ fn a_mesh_finds_its_centre_and_axes_and_bad_ones_are_refused() {
     let flat = TriMesh { positions: moved.positions.iter().map(|at| at.with_y(0.0)).collect(), ..moved };
     assert!(Shape::from_mesh(&flat, &ShapeSettings::default()).is_err());
     assert!(Shape::sphere(-1.0).is_err() && Shape::ring(0.1, 0.2).is_err() && Shape::cuboid(DVec3::ZERO).is_err());
+}
+
+/// Boxes of a side, one on the other, the upper one of so many times the density of the lower one.
+fn two_boxes(side: f64, factor: f64) -> (World, usize) {
+    let mut world = World::new();
+    world.ground(0.0, 0.5);
+    let shape = world.shape(Shape::cuboid(DVec3::splat(0.5 * side)).unwrap());
+    let mut last = 0;
+    for (k, times) in [1.0, factor].into_iter().enumerate() {
+        let body = world.body(shape, 0.0, 0.5);
+        let body = Body { mass: body.mass * times, inertia: body.inertia * times, ..body };
+        last = world.put(body, DVec3::Y * side * (0.5 + k as f64), DQuat::IDENTITY);
+    }
+    (world, last)
+}
+
+#[test]
+fn boxes_rest_in_small_and_large_units_and_heavy_ones_on_light_ones() {
+    for (side, factor) in [(0.02, 1.0), (0.2, 1000.0), (0.2, 1e-3), (200.0, 1.0)] {
+        let (mut world, top) = two_boxes(side, factor);
+        let start = world.at(top);
+        let report = world.run(1.0, STEP);
+        let moved = world.at(top).distance(start);
+        assert!(moved < 1e-4 * side && report.fastest < 1e-4 * side, "side {side}, {factor} times: moved {moved:e}");
+        assert!(report.deepest < 1e-3 * side, "side {side}, {factor} times: depth {:e}", report.deepest);
+    }
+}
+
+#[test]
+fn what_is_at_rest_needs_few_impulses() {
+    let run = |starting_guess: Switch| {
+        let (mut world, _) = two_boxes(0.2, 1.0);
+        world.settings.starting_guess = starting_guess;
+        world.run(1.0, STEP);
+        let report = world.once(STEP);
+        assert!(report.fastest < 1e-9, "{}", report.fastest);
+        report.contact_impulses + report.shock_impulses
+    };
+    let (with, without) = (run(Switch::On), run(Switch::Off));
+    assert!(10 * with < without, "{with} impulses, {without} without a guess");
+}
+
+/// Forces of the step before would hold it there.
+#[test]
+fn a_box_that_was_lifted_off_falls_freely() {
+    let (mut world, top) = two_boxes(0.2, 1.0);
+    world.run(0.5, STEP);
+    assert!(!world.state.pressing.is_empty());
+    world.state.placements[top].position.y += 1.5 * G * STEP * STEP;
+    world.once(STEP);
+    assert!((world.state.velocities[top].y + G * STEP).abs() < 1e-9, "{}", world.state.velocities[top]);
+}
+
+#[test]
+fn a_pile_of_mixed_shapes_comes_to_rest() {
+    let mut world = cloud(24, 3, 0.2, DVec3::NEG_Y * G);
+    world.ground(0.0, 0.5);
+    for body in &mut world.bodies.bodies {
+        (body.rolling, body.spinning) = (0.02, 0.02);
+    }
+    let mut deepest = 0.0f64;
+    let mut report = Report::default();
+    for _ in 0..(4.0 / STEP) as usize {
+        report = world.once(STEP);
+        deepest = deepest.max(report.deepest);
+        assert_eq!(report.lost, 0);
+    }
+    assert!(deepest < 0.005, "depth {deepest}");
+    assert!(report.fastest < 0.05, "still moves at {}", report.fastest);
+    assert!(world.state.placements[..24].iter().all(|at| at.position.y > 0.02), "one is below the ground");
 }

@@ -1,8 +1,8 @@
 //! Rigid bodies at the sizes of the chapter that they come from, and a pyramid beside rapier. (Bridson 2003, 4.10)
 //!
 //! `rigid rings COUNT FRAMES`, `rigid bones COUNT FRAMES FEMUR BONES`, `rigid pyramid [MUJOCO.json]`, `rigid
-//! ablations`; all take `--threads N` (2) and `--obj FILE` for the last frame. Prints a row per measure, with the bar
-//! and whether it is met.
+//! ablations`; all take `--threads N` (2), `--obj FILE` for the last frame and `--settings FILE.json`. Prints a row per
+//! measure, with the bar and whether it is met.
 
 mod scenes;
 
@@ -20,12 +20,16 @@ fn main() -> Result<(), Box<dyn Error>> {
     let threads = take(&mut arguments, "--threads").map_or(Ok(2), |count| count.parse())?;
     let obj = take(&mut arguments, "--obj");
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
+    let settings = match take(&mut arguments, "--settings") {
+        Some(path) => serde_json::from_str(&std::fs::read_to_string(path)?)?,
+        None => Settings::default(),
+    };
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     println!("| {} threads | ours | bar | |\n|---|---|---|---|", threads);
     match words.as_slice() {
         ["rings", count, frames] => {
             let (count, frames) = (count.parse()?, frames.parse()?);
-            let scene = pool.install(|| run_rings(count, frames));
+            let scene = pool.install(|| run_rings(count, frames, &settings));
             save(&scene, obj)
         }
         ["bones", count, frames, femur, other] => {
@@ -34,12 +38,14 @@ fn main() -> Result<(), Box<dyn Error>> {
                 [femur, other].map(|path| unsnarl_io::mesh::read(std::path::Path::new(path), &Default::default()));
             let [femur, other] = meshes;
             let meshes = [femur?.mesh, other?.mesh];
-            let scene = pool.install(|| run_bones(count, frames, &meshes)).map_err(|error| error.to_string())?;
+            let scene =
+                pool.install(|| run_bones(count, frames, &meshes, &settings)).map_err(|error| error.to_string())?;
             save(&scene, obj)
         }
         ["pyramid", rest @ ..] => {
             let mujoco = rest.first().map(std::fs::read_to_string).transpose()?;
-            let scene = pool.install(|| run_pyramids(mujoco.as_deref())).map_err(|error| error.to_string())?;
+            let scene =
+                pool.install(|| run_pyramids(mujoco.as_deref(), &settings)).map_err(|error| error.to_string())?;
             save(&scene, obj)
         }
         ["ablations"] => {
@@ -114,9 +120,9 @@ fn run(scene: &mut Scene, frames: usize, settings: &Settings) -> Run {
     run
 }
 
-fn run_rings(count: usize, frames: usize) -> Scene {
+fn run_rings(count: usize, frames: usize, settings: &Settings) -> Scene {
     let mut scene = rings(count);
-    let run = run(&mut scene, frames, &Settings::default());
+    let run = run(&mut scene, frames, settings);
     let bar = if count <= 500 { 0.5 } else { 1.0 };
     row(&format!("{count} rings, {frames} frames: a frame"), run.seconds / frames as f64, bar, "s");
     row("slowest frame", run.slowest, bar, "s");
@@ -131,11 +137,12 @@ fn run_bones(
     count: usize,
     frames: usize,
     meshes: &[unsnarl::geometry::TriMesh; 2],
+    settings: &Settings,
 ) -> Result<Scene, Box<dyn Error + Send + Sync>> {
     let mut scene = bones(count, meshes)?;
     let triangles: usize = (0..scene.bodies.bodies.len()).map(|at| scene.bodies.shape(at).mesh().triangles.len()).sum();
     println!("| triangles | {triangles} | | |");
-    let run = run(&mut scene, frames, &Settings::default());
+    let run = run(&mut scene, frames, settings);
     row(&format!("{count} bones, {frames} frames: a frame"), run.seconds / frames as f64, 2.0, "s");
     row("slowest frame", run.slowest, 2.0, "s");
     println!("| processor seconds a frame | {:.4} | | |", run.processor / frames as f64);
@@ -146,13 +153,13 @@ fn run_bones(
 }
 
 /// Ours, rapier at its own step and at ours, and mujoco if somebody ran it: five seconds of a pyramid of 55 boxes.
-fn run_pyramids(mujoco: Option<&str>) -> Result<Scene, Box<dyn Error + Send + Sync>> {
+fn run_pyramids(mujoco: Option<&str>, settings: &Settings) -> Result<Scene, Box<dyn Error + Send + Sync>> {
     const SECONDS: f64 = 5.0;
     let start = pyramid();
     let mut ours = pyramid();
     let begun = processor_seconds();
     let frames = (SECONDS / FRAME).round() as usize;
-    let ran = run(&mut ours, frames, &Settings::default());
+    let ran = run(&mut ours, frames, settings);
     let our_seconds = processor_seconds() - begun;
     println!(
         "| 55 boxes, {SECONDS} s | processor s | drift m | depth m | energy J | fastest m/s |\n|---|---|---|---|---|---|"

@@ -6,47 +6,26 @@
 //!
 //! Guarantees: impulses press and stay in the cone of friction, in sum over the step. The same bits on any number of
 //! threads.
-//! Departs: contact begins with the forces of the step before, so that what is at rest needs no sweeps; the first sweep
-//! then sees only what has changed. A point may take back what it gave in this step, so that a block with four corners comes to rest exactly;
-//! points that only ever push leave it rocking.
+//! Departs: contact begins with the forces of the step before, so that what is at rest needs few sweeps. A point may
+//! take back what it gave in this step, so that a block with four corners comes to rest exactly; points that only ever
+//! push leave it rocking.
 
 use super::Kind;
 use super::broad::Broad;
 use super::collide::Collided;
 use super::contact_graph::Levels;
+use super::contact_point::{Contact, push, thin_out};
 use super::groups::Groups;
 use super::interference::{Near, Point, View, points};
 use super::motion::{Moving, Seen, Step};
-use super::response::{compliance, widest};
-use super::rolling::{CoupleCompliance, CoupleLengths};
+use super::rolling::CoupleLengths;
 use super::settings::{Stopping, Switch};
 use super::state::Pressing;
 use crate::geometry::DVec3;
-use crate::geometry::math::DMat3;
 use rayon::prelude::*;
-
-/// Points of a pair that contact watches at most.
-const POINTS: usize = 16;
 
 /// A sweep that changes velocities by less than this share of the largest change is the last.
 const SETTLED: f64 = 1e-3;
-
-/// A point and what it has done so far.
-#[derive(Clone, Debug)]
-pub(super) struct Contact {
-    pub point: Point,
-    /// The approach at which its gap was predicted.
-    speed: f64,
-    /// The sum of impulses on the first body.
-    impulse: DVec3,
-    couple: DVec3,
-    k: DMat3,
-    k_inverse: DMat3,
-    k_normal: f64,
-    k_widest: f64,
-    /// Where rolling or spinning is resisted.
-    couples: Option<Box<CoupleCompliance>>,
-}
 
 /// Two bodies that touch; numbers are those of the island once it is there.
 #[derive(Clone, Debug)]
@@ -205,11 +184,25 @@ impl Contacts {
         for body in (0..off.len()).filter(|&body| off[body]) {
             self.seen[body] = step.ahead(body, (DVec3::ZERO, DVec3::ZERO));
         }
-        self.impulses += self.islands.iter().map(|island| island.impulses).sum::<usize>();
-        let mut known: Vec<Pair> = self.islands.drain(..).flat_map(|island| island.pairs).collect();
-        known.sort_unstable_by_key(|pair| pair.global.map(|body| step.rank[body]));
-        let pairs = find_pairs(step, broad, &self.seen, &off, Source::Known(known));
-        self.islands = islands(step, pairs, &self.levels);
+        let is_open = |island: &Island| island.bodies.iter().any(|&body| off[body]);
+        let (open, kept): (Vec<Island>, Vec<Island>) = self.islands.drain(..).partition(is_open);
+        self.impulses += open.iter().map(|island| island.impulses).sum::<usize>();
+        let mut known: Vec<Pair> = open.into_iter().flat_map(|island| island.pairs).collect();
+        let place = |pair: &Pair| pair.global.map(|body| step.rank[body]);
+        known.sort_unstable_by_key(place);
+        let mut pairs = find_pairs(step, broad, &self.seen, &off, Source::Known(known));
+        // An island that is met for the first time comes along.
+        let mut is_met = vec![false; off.len()];
+        for body in pairs.iter().flat_map(|pair| pair.global).filter(|&body| step.moving[body].inverse_mass > 0.0) {
+            is_met[body] = true;
+        }
+        let (met, kept): (Vec<Island>, Vec<Island>) =
+            kept.into_iter().partition(|island| island.bodies.iter().any(|&body| is_met[body]));
+        self.impulses += met.iter().map(|island| island.impulses).sum::<usize>();
+        pairs.extend(met.into_iter().flat_map(|island| island.pairs));
+        pairs.sort_unstable_by_key(place);
+        self.islands = kept;
+        self.islands.extend(islands(step, pairs, &self.levels));
     }
 }
 
@@ -235,6 +228,13 @@ fn along_first([a, b]: [usize; 2], on_first: DVec3) -> DVec3 {
     if a < b { on_first } else { -on_first }
 }
 
+/// What pressed between the bodies of a pair, of a sorted list.
+fn own_pressing(pressing: &[Pressing], pair: [usize; 2]) -> &[Pressing] {
+    let bodies = sorted(pair);
+    let own = &pressing[pressing.partition_point(|known| known.bodies < bodies)..];
+    &own[..own.partition_point(|known| known.bodies == bodies)]
+}
+
 /// Points of all pairs. Those of bodies that did as expected are kept.
 fn find_pairs(step: &Step<'_>, broad: &mut Broad, seen: &[Seen], off: &[bool], source: Source<'_>) -> Vec<Pair> {
     let is_new = broad.ensure(step, seen);
@@ -248,8 +248,9 @@ fn find_pairs(step: &Step<'_>, broad: &mut Broad, seen: &[Seen], off: &[bool], s
             Source::Collisions(points, pressing) => {
                 let kept = points.as_ref().filter(|_| !is_new && !is_off);
                 let found = kept.map_or_else(|| look(pair, near), |points| points[at].clone());
-                let mut pair = Pair::of(step, pair, found, seen)?;
-                pair.start_from(pressing, step);
+                let own = own_pressing(pressing, pair);
+                let mut pair = Pair::of(step, pair, found, seen, own)?;
+                pair.start_from(own, step);
                 Some(pair)
             }
             Source::Known(known) => {
@@ -257,7 +258,7 @@ fn find_pairs(step: &Step<'_>, broad: &mut Broad, seen: &[Seen], off: &[bool], s
                 if !is_off {
                     return old.cloned();
                 }
-                let mut new = Pair::of(step, pair, look(pair, near), seen);
+                let mut new = Pair::of(step, pair, look(pair, near), seen, &[]);
                 if let Some(old) = old {
                     new.get_or_insert_with(|| Pair::new(step, pair, Vec::new())).take_over(old);
                 }
@@ -268,32 +269,6 @@ fn find_pairs(step: &Step<'_>, broad: &mut Broad, seen: &[Seen], off: &[bool], s
     let (pairs, near) = broad.with_near();
     let all = pairs.par_iter().zip(near).enumerate().with_min_len(16);
     all.filter_map(|(at, (&pair, near))| of(at, pair, near)).collect()
-}
-
-/// Keeps the deepest point and those farthest from each other, in place and direction.
-fn thin_out(points: &mut Vec<Point>) {
-    if points.len() <= POINTS {
-        return;
-    }
-    let size_squared = points.iter().map(|point| point.arms[0].distance_squared(points[0].arms[0])).fold(0.0, f64::max);
-    let apart = |k: &Point, l: &Point| {
-        let way = k.arms[0].distance_squared(l.arms[0]) / size_squared.max(f64::MIN_POSITIVE);
-        // Points that only come near count less than those that meet.
-        (way + k.normal.distance_squared(l.normal)) * if k.gap < 0.0 { 1.0 } else { 0.1 }
-    };
-    let first = (0..points.len()).min_by(|&k, &l| points[k].gap.total_cmp(&points[l].gap)).unwrap_or(0);
-    let mut least: Vec<f64> = points.iter().map(|point| apart(point, &points[first])).collect();
-    let mut chosen = vec![first];
-    while chosen.len() < POINTS {
-        let next = (0..points.len()).max_by(|&k, &l| least[k].total_cmp(&least[l])).unwrap_or(0);
-        chosen.push(next);
-        for (least, point) in least.iter_mut().zip(points.iter()) {
-            *least = least.min(apart(point, &points[next]));
-        }
-    }
-    chosen.sort_unstable();
-    chosen.dedup();
-    *points = chosen.into_iter().map(|at| points[at]).collect();
 }
 
 /// Groups pairs by the bodies that they connect; what does not move connects nothing.
@@ -345,14 +320,15 @@ fn islands(step: &Step<'_>, pairs: Vec<Pair>, levels: &Levels) -> Vec<Island> {
 
 impl Pair {
     /// The pair with points that were found; `None` if there are none.
-    fn of(step: &Step<'_>, global: [usize; 2], mut found: Vec<Point>, seen: &[Seen]) -> Option<Self> {
+    fn of(step: &Step<'_>, global: [usize; 2], mut found: Vec<Point>, seen: &[Seen], own: &[Pressing]) -> Option<Self> {
         let falls = [0, 1].map(|side| found.iter().any(|point| point.falls[side]));
-        thin_out(&mut found);
+        let key = |point: &Point| lasting_key(global, point.key);
+        thin_out(&mut found, |point| own.binary_search_by_key(&key(point), |known| known.key).is_ok());
         let lengths = couple_lengths(step, global);
         let moving = global.map(|body| &step.moving[body]);
         let seen = global.map(|body| &seen[body]);
         let contacts: Vec<Contact> =
-            found.into_iter().map(|point| Contact::new(point, moving, seen, lengths)).collect();
+            found.into_iter().map(|point| Contact::new(point, step, moving, seen, lengths)).collect();
         (!contacts.is_empty()).then(|| Self { falls, ..Self::new(step, global, contacts) })
     }
 
@@ -373,15 +349,13 @@ impl Pair {
     }
 
     /// Begins with what pressed in the step before, as far as points would meet and impulses press.
-    fn start_from(&mut self, pressing: &[Pressing], step: &Step<'_>) {
-        let bodies = sorted(self.global);
-        let first = pressing.partition_point(|known| known.bodies < bodies);
-        let own = &pressing[first..];
-        let own = &own[..own.partition_point(|known| known.bodies == bodies)];
+    fn start_from(&mut self, own: &[Pressing], step: &Step<'_>) {
         if own.is_empty() || step.settings.starting_guess == Switch::Off || step.settings.contact_sweeps == 0 {
             return;
         }
-        for contact in self.contacts.iter_mut().filter(|contact| contact.point.gap < 0.0) {
+        // Bodies that fall together keep their gap: those that touch now count, too.
+        let touches = |contact: &&mut Contact| contact.point.gap.min(contact.point.gap_now - step.fall.length()) < 0.0;
+        for contact in self.contacts.iter_mut().filter(touches) {
             let key = lasting_key(self.global, contact.point.key);
             let Ok(at) = own.binary_search_by_key(&key, |known| known.key) else { continue };
             let normal = contact.point.normal;
@@ -509,116 +483,4 @@ impl Island {
             }
         }
     }
-}
-
-impl Contact {
-    fn new(point: Point, moving: [&Moving; 2], seen: [&Seen; 2], lengths: CoupleLengths) -> Self {
-        let at = |side: usize| seen[side].velocity + seen[side].spin.cross(point.arms[side]);
-        let speed = (at(0) - at(1)).dot(point.normal);
-        let (impulse, couple, k) = (DVec3::ZERO, DVec3::ZERO, DMat3::ZERO);
-        let mut new =
-            Self { point, speed, impulse, couple, k, k_inverse: k, k_normal: 0.0, k_widest: 0.0, couples: None };
-        new.prepare(moving, lengths);
-        new
-    }
-
-    /// Takes the masses of the bodies as they are now.
-    fn prepare(&mut self, moving: [&Moving; 2], lengths: CoupleLengths) {
-        self.k = compliance(moving, self.point.arms);
-        self.k_inverse = self.k.inverse();
-        self.k_normal = self.k.mul_vec3(self.point.normal).dot(self.point.normal);
-        self.k_widest = widest(&self.k);
-        let couples = || Box::new(CoupleCompliance::of(moving, self.point.arms, &self.k_inverse));
-        self.couples = (!lengths.is_none()).then(couples);
-    }
-
-    pub(super) fn relative(&self, [a, b]: [&Moving; 2]) -> DVec3 {
-        a.at(self.point.arms[0]) - b.at(self.point.arms[1])
-    }
-
-    /// The gap at the end of the step, at an approach.
-    pub(super) fn gap(&self, speed: f64, look: f64) -> f64 {
-        self.point.gap + look * (speed - self.speed)
-    }
-
-    /// The change of velocity that an impulse would make now; infinite where turning is resisted, which is not judged.
-    fn pending(&self, moving: [&Moving; 2], look: f64, friction: f64, lengths: CoupleLengths) -> f64 {
-        let velocity = self.relative(moving);
-        if self.is_idle(velocity.dot(self.point.normal), look) {
-            return 0.0;
-        }
-        if !lengths.is_none() {
-            return f64::INFINITY;
-        }
-        (self.k * (self.total_impulse(velocity, 1.0, friction).0 - self.impulse)).length()
-    }
-
-    /// Whether it neither presses nor meets.
-    fn is_idle(&self, speed: f64, look: f64) -> bool {
-        let pressing = self.impulse.dot(self.point.normal);
-        (pressing <= 0.0 && (speed >= 0.0 || self.gap(speed, look) >= 0.0)) || self.k_normal <= 0.0
-    }
-
-    /// One impulse, if it is needed: ends a share of the approach. Returns the change of velocity at the point.
-    fn act(&mut self, [a, b]: [&mut Moving; 2], share: f64, look: f64, friction: f64, lengths: CoupleLengths) -> f64 {
-        let velocity = self.relative([&*a, &*b]);
-        if self.is_idle(velocity.dot(self.point.normal), look) {
-            return 0.0;
-        }
-        let (total, sticks) = self.total_impulse(velocity, share, friction);
-        let change = total - self.impulse;
-        if !change.is_finite() {
-            return 0.0;
-        }
-        self.impulse = total;
-        push([&mut *a, &mut *b], &self.point.arms, change);
-        let mut moved = (self.k * change).length();
-        if sticks && !lengths.is_none() {
-            moved = moved.max(self.resist_turning([&mut *a, &mut *b], lengths));
-        }
-        moved
-    }
-
-    /// What the point should have given in all: sticking if that lies in the cone, else sliding.
-    fn total_impulse(&self, velocity: DVec3, share: f64, friction: f64) -> (DVec3, bool) {
-        let normal = self.point.normal;
-        let speed = velocity.dot(normal);
-        let stick = self.impulse + self.k_inverse * ((1.0 - share) * speed * normal - velocity);
-        let along = stick.dot(normal);
-        if along >= 0.0 && (stick - along * normal).length() <= friction * along {
-            return (stick, true);
-        }
-        let pressing = self.impulse.dot(normal);
-        let pressed = (pressing - share * speed / self.k_normal).max(0.0);
-        let after = velocity + self.k * ((pressed - pressing) * normal);
-        let sliding = after - after.dot(normal) * normal;
-        let rubbing = self.impulse - pressing * normal - sliding / self.k_widest;
-        let rubbing = rubbing - rubbing.dot(normal) * normal;
-        (pressed * normal + rubbing.clamp_length_max(friction * pressed), false)
-    }
-
-    /// Rolling and spinning friction.
-    fn resist_turning(&mut self, [a, b]: [&mut Moving; 2], lengths: CoupleLengths) -> f64 {
-        let Some(couples) = &self.couples else { return 0.0 };
-        let normal = self.point.normal;
-        let spin = a.spin - b.spin;
-        let total = couples.couple(self.couple, spin, normal, self.impulse.dot(normal).max(0.0), lengths);
-        let change = total - self.couple;
-        let holding = couples.holding_impulse(change, &self.k_inverse);
-        if !(change.is_finite() && holding.is_finite()) || change == DVec3::ZERO {
-            return 0.0;
-        }
-        self.couple = total;
-        self.impulse += holding;
-        a.turn(change);
-        b.turn(-change);
-        push([&mut *a, &mut *b], &self.point.arms, holding);
-        let reach = self.point.arms[0].length().min(self.point.arms[1].length());
-        couples.turn_by(change) * reach
-    }
-}
-
-fn push([a, b]: [&mut Moving; 2], arms: &[DVec3; 2], impulse: DVec3) {
-    a.push(arms[0], impulse);
-    b.push(arms[1], -impulse);
 }

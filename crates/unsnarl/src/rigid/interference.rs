@@ -8,7 +8,7 @@
 //! Does not: find what lies between samples of a mesh that is finer than its level set.
 
 use super::motion::{Frame, Seen, Step};
-use super::samples::Sample;
+use super::samples::{INSET, Sample};
 use super::shape::Shape;
 use crate::geometry::DVec3;
 
@@ -48,7 +48,8 @@ impl<'a> View<'a> {
 /// Samples of both bodies of a pair that were near the other, and how near; kept while the bodies hardly move against
 /// each other.
 ///
-/// The lists may hold more than is needed, never less, so points do not depend on when they were made.
+/// The lists may hold more than is needed, never less, so points do not depend on when they were made. Each sample has
+/// a lower bound of its distance then, so that most are passed over while bodies rest.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Near {
     ways: [Option<Way>; 2],
@@ -67,9 +68,13 @@ struct Way {
     /// The sampled body, seen from the other.
     seen: Frame,
     reach: f64,
-    samples: Vec<u32>,
+    samples: Vec<(u32, f64)>,
 }
 
+/// Interpolated distances change at most this much faster than the way.
+const FASTER: f64 = 1.25;
+/// How often a segment is halved to bound its distance.
+const HALVINGS: usize = 4;
 /// Room in a list of near samples, as a share of the sampled body's radius.
 const ROOM: f64 = 0.02;
 
@@ -82,8 +87,15 @@ pub(super) fn points(step: &Step<'_>, [a, b]: [View<'_>; 2], margin: f64, near: 
     found
 }
 
-/// Samples of a body that may be nearer to another than a margin, at the predicted placements.
-fn near_samples<'n>(a: View<'_>, b: View<'_>, seen: Frame, margin: f64, way: &'n mut Option<Way>) -> &'n [u32] {
+/// Samples of a body that may be nearer to another than a margin, at the predicted placements: a list, and the bound
+/// that a sample must not exceed.
+fn near_samples<'n>(
+    a: View<'_>,
+    b: View<'_>,
+    seen: Frame,
+    margin: f64,
+    way: &'n mut Option<Way>,
+) -> (&'n [(u32, f64)], f64) {
     let apart = |way: &Way| {
         let turned = seen.rotation - way.seen.rotation;
         let columns = [turned.x_axis, turned.y_axis, turned.z_axis];
@@ -91,21 +103,49 @@ fn near_samples<'n>(a: View<'_>, b: View<'_>, seen: Frame, margin: f64, way: &'n
         turn * a.shape.radius() + seen.position.distance(way.seen.position)
     };
     // Interpolated distances change a little faster than the way.
-    let keeps = way.as_ref().is_some_and(|way| 1.25 * (margin + apart(way)) <= way.reach);
-    if keeps {
-        return way.as_ref().map_or(&[], |way| &way.samples);
+    let needed = |way: &Way| FASTER * (margin + apart(way));
+    if !way.as_ref().is_some_and(|way| needed(way) <= way.reach) {
+        let reach = 2.0 * margin + ROOM * if a.shape.is_unbounded() { 0.0 } else { a.shape.radius() };
+        *way = Some(Way { seen, reach, samples: within(a.shape, b.shape, &seen, reach) });
     }
-    let reach = 2.0 * margin + ROOM * if a.shape.is_unbounded() { 0.0 } else { a.shape.radius() };
-    let field = b.shape;
+    way.as_ref().map_or((&[], 0.0), |way| (&way.samples, needed(way)))
+}
+
+/// Samples of a shape nearer to another than a reach, each with a lower bound of its distance.
+fn within(shape: &Shape, field: &Shape, seen: &Frame, reach: f64) -> Vec<(u32, f64)> {
     let wanted = |center: DVec3, radius: f64| {
         let at = seen.apply(center);
         let to_box = if field.is_unbounded() { 0.0 } else { field.bounds().distance_squared(at).sqrt() };
         to_box <= radius + reach && field.least_distance(at) <= radius + reach
     };
     let mut samples = Vec::new();
-    a.shape.samples.visit(wanted, |index, _| samples.push(index));
-    samples.sort_unstable();
-    &way.insert(Way { seen, reach, samples }).samples
+    shape.samples.visit(wanted, |index, sample| {
+        let ends = [sample.start, sample.end].map(|end| seen.apply(end));
+        let bound = if sample.is_point() {
+            field.least_distance(ends[0])
+        } else {
+            let distances = ends.map(|end| field.least_distance(end));
+            least_along(field, ends, distances, reach + sample.radius, HALVINGS)
+        };
+        if bound - sample.radius <= reach {
+            samples.push((index, bound - sample.radius));
+        }
+    });
+    samples.sort_unstable_by_key(|&(index, _)| index);
+    samples
+}
+
+/// A lower bound of the distance along a segment: it changes by no more than the way. Halved where that is too little.
+fn least_along(field: &Shape, ends: [DVec3; 2], distances: [f64; 2], reach: f64, halvings: usize) -> f64 {
+    let length = ends[0].distance(ends[1]);
+    let bound = 0.5 * (distances[0] + distances[1] - length);
+    if bound > reach || halvings == 0 || distances[0].min(distances[1]) <= bound + 0.1 * reach {
+        return bound;
+    }
+    let middle = ends[0].midpoint(ends[1]);
+    let between = field.least_distance(middle);
+    let half = |end: usize| least_along(field, [ends[end], middle], [distances[end], between], reach, halvings - 1);
+    half(0).min(half(1))
 }
 
 /// Steps of a search along a segment at most.
@@ -130,7 +170,10 @@ fn one_way(
     let [then, now] = [a.seen.then.seen_from(&b.seen.then), a.now.seen_from(b.now)];
     let field = b.shape;
     let local_fall = b.now.rotation.transpose() * step.fall;
-    let edge_width = (2.0 * step.fall.length()).max(field.resolution());
+    // Narrower than points inside corners are from edges.
+    let side = |shape: &Shape| if shape.is_unbounded() { f64::INFINITY } else { shape.bounds().extent().min_element() };
+    let narrow = 0.25 * INSET * side(a.shape).min(side(field));
+    let edge_width = (2.0 * step.fall.length()).min(narrow).max(field.resolution());
     let mut add = |core: DVec3, radius: f64, key: u64| {
         let (distance, outward) = field.distance(then.apply(core));
         let gap = distance - radius;
@@ -162,7 +205,8 @@ fn one_way(
         let point = Point { arms, normal, predicted_normal, gap_now, gap, falls, key };
         found.push(if reversed { point.reversed() } else { point });
     };
-    for &index in near_samples(a, b, then, margin, way) {
+    let (near, most) = near_samples(a, b, then, margin, way);
+    for &(index, _) in near.iter().filter(|&&(_, bound)| bound <= most) {
         let sample = a.shape.samples.get(index);
         let key = (u64::from(index) << 3) | if reversed { Point::OF_SECOND } else { 0 };
         if sample.is_point() {

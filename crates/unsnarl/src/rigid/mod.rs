@@ -16,6 +16,7 @@ mod broad;
 mod collide;
 mod contact;
 mod contact_graph;
+mod contact_point;
 mod groups;
 mod interference;
 mod motion;
@@ -185,7 +186,7 @@ pub fn advance(
         report = report.merge(one_step(bodies, state, duration, gravity, &external, settings, workspace));
         left = if parts <= 1.0 { 0.0 } else { left - duration };
     }
-    report.deepest = deepest(bodies, state, settings);
+    report.deepest = deepest_of(bodies, state, settings, &mut workspace.broad);
     report.kinetic_energy = state.kinetic_energy(bodies);
     let simulated = || (0..bodies.bodies.len()).filter(|&at| bodies.bodies[at].kind == Kind::Simulated);
     report.potential_energy =
@@ -338,16 +339,21 @@ fn shuffle(state: &mut RigidState, settings: &Settings) {
 
 /// The deepest point of one body in another, metres: exact where it is within a level set's band.
 pub fn deepest(bodies: &Bodies, state: &RigidState, settings: &Settings) -> f64 {
+    deepest_of(bodies, state, settings, &mut Broad::default())
+}
+
+fn deepest_of(bodies: &Bodies, state: &RigidState, settings: &Settings, broad: &mut Broad) -> f64 {
     let step = Step::new(bodies, settings, state, &state.placements, [0.0, 0.0], DVec3::ZERO);
     let still = (DVec3::ZERO, DVec3::ZERO);
     let seen: Vec<_> = (0..step.moving.len()).map(|body| step.ahead(body, still)).collect();
-    let mut broad = Broad::default();
+    broad.restart();
     broad.ensure(&step, &seen);
-    let depth = |&[a, b]: &[usize; 2]| {
-        let found = points(&step, [View::of(&step, &seen, a), View::of(&step, &seen, b)], 0.0, &mut Near::default());
+    let depth = |(&[a, b], near): (&[usize; 2], &mut Near)| {
+        let found = points(&step, [View::of(&step, &seen, a), View::of(&step, &seen, b)], 0.0, near);
         found.iter().map(|point| -point.gap).fold(0.0, f64::max)
     };
-    broad.pairs().par_iter().with_min_len(16).map(depth).reduce(|| 0.0, f64::max)
+    let (pairs, near) = broad.with_near();
+    pairs.par_iter().zip(near).with_min_len(16).map(depth).reduce(|| 0.0, f64::max)
 }
 
 /// The level of each body in the contact graph of a step: 0 for what does not move, then upward.

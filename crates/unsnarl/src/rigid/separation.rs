@@ -6,7 +6,8 @@
 //!
 //! Guarantees: bodies no deeper than [`ALLOWED`] stay where they are, so that what is at rest stays so.
 
-use super::contact::{Contact, Contacts, Island};
+use super::contact::{Contacts, Island};
+use super::contact_point::Contact;
 use super::motion::{Moving, Step};
 use super::response::compliance;
 use crate::geometry::DVec3;
