@@ -379,10 +379,11 @@ mod tests {
         assert!(!tangle.is_empty());
         let (_, state) = Model::build(&[Cloth::new("cloth", mesh)]).unwrap();
         let red = |vertex: usize| tangle.colours.red_vertices.contains(&VertexId::new(vertex));
-        let wanted = 4;
-        let mut remedy = Remedy::default();
-        remedy.guidance.stiffness = (0..9).map(|vertex| if vertex == wanted { 1.0 } else { 0.0 }).collect();
-        let expected: Vec<bool> = (0..9).map(|vertex| red(vertex) || vertex == wanted).collect();
+        let (lead, wish) = (4, 5);
+        let mut remedy = Remedy { leads: vec![VertexId::new(lead)], ..Remedy::default() };
+        // A wish alone leads nobody: such cloth still lies on bodies.
+        remedy.guidance.stiffness = (0..9).map(|vertex| if vertex == wish { 1.0 } else { 0.0 }).collect();
+        let expected: Vec<bool> = (0..9).map(|vertex| red(vertex) || vertex == lead).collect();
         assert_eq!(led([&tangle, &tangle], &remedy, &state), expected);
         // Corners of triangles that cross are not led for that alone.
         assert!(expected[..6].contains(&false) && !expected[6..].contains(&true));

@@ -55,7 +55,7 @@ pub(super) fn push_state(container: &mut Container, state: &State) {
     container.push_indices("rigid_order", order.iter().map(|&body| [body]));
     container.push_indices("rigid_random", [[(*random >> 32) as u32, *random as u32]].into_iter());
     let of = |&Pressing { bodies: [a, b], key, .. }: &Pressing| [a, b, (key >> 32) as u32, key as u32];
-    container.push_indices("rigid_pressing_of", pressing.iter().map(of));
+    container.push_indices("rigid_pressed_by", pressing.iter().map(of));
     let force = |at: &Pressing| [at.force.x, at.force.y, at.force.z, at.couple.x, at.couple.y, at.couple.z];
     container.push_reals("rigid_pressing", pressing.iter().map(force));
     let load = |load: &Wrench| {
@@ -94,7 +94,7 @@ fn read_pressing(container: &Container) -> Result<Vec<Pressing>, ContainerError>
     if !container.has("rigid_pressing") {
         return Ok(Vec::new());
     }
-    let of: Vec<[u32; 4]> = container.indices("rigid_pressing_of")?;
+    let of: Vec<[u32; 4]> = container.indices("rigid_pressed_by")?;
     let forces: Vec<[f64; 6]> = container.reals("rigid_pressing")?;
     let pressing = |([a, b, high, low], [x, y, z, u, v, w]): ([u32; 4], [f64; 6])| Pressing {
         bodies: [a, b],

@@ -87,6 +87,8 @@ pub struct Surroundings<'a> {
     patient: &'a Patient,
     positions: &'a [DVec3],
     local_size: &'a [f64],
+    /// The cloth at these positions.
+    here: State,
     tree: Bvh,
     /// For every triangle of cloth and bodies, the last of the pairs in which it meets another.
     pair_of: Vec<Option<usize>>,
@@ -113,12 +115,14 @@ impl<'a> Surroundings<'a> {
         for (at, pair) in pairs.iter().enumerate() {
             [pair.first, pair.second].iter().for_each(|triangle| pair_of[triangle.index()] = Some(at));
         }
-        Self { patient, positions, local_size, tree: triangle_tree(topology, positions), pair_of }
+        let cloth = positions[..patient.state.positions.len()].to_vec();
+        let here = State { positions: cloth, ..patient.state.clone() };
+        Self { patient, positions, local_size, here, tree: triangle_tree(topology, positions), pair_of }
     }
 
     /// The place with all it could meet, but for what is tangled elsewhere. What does not belong to it is pinned.
     pub fn patient(&self, place: &Place, settings: &FixSettings) -> Option<PlacePatient> {
-        let Patient { model, state, assembly, .. } = self.patient;
+        let Patient { model, assembly, .. } = self.patient;
         let topology = assembly.topology();
         let is_own = |vertex: VertexId| place.vertices.binary_search(&vertex).is_ok();
         let mut shown: Vec<usize> = Vec::new();
@@ -142,8 +146,7 @@ impl<'a> Surroundings<'a> {
         let meets_body = shown.last().is_some_and(|&last| last >= cloth_count);
         let triangles: Vec<TriangleId> =
             shown.into_iter().filter(|&at| at < cloth_count).map(TriangleId::new).collect();
-        let here = State { positions: self.positions[..state.positions.len()].to_vec(), ..state.clone() };
-        let ModelPart { mut model, state, vertices } = model.part(&here, &triangles)?;
+        let ModelPart { mut model, state, vertices } = model.part(&self.here, &triangles)?;
         let held = vertices.iter().enumerate().filter(|&(_, &vertex)| !is_own(vertex));
         model.pins.extend(held.map(|(own, _)| VertexId::new(own)));
         model.pins.sort_unstable();

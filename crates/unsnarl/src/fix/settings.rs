@@ -85,7 +85,7 @@ impl FixSettings {
             rest_pose: part(&of.rest_pose, vertices),
             seam_places: part(&of.seam_places, vertices),
         };
-        Self { vertices, ..self.clone() }
+        Self { vertices, untangle: self.untangle.clone(), without: self.without.clone(), ..*self }
     }
 }
 

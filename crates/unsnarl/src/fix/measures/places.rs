@@ -126,7 +126,11 @@ impl Work<'_> {
             }
             tools.account.join(outcome);
         }
+        let pairs_before = std::mem::take(&mut self.pairs);
         self.take_back_conflicts(&before, &moved_by, &places);
+        if self.pairs.len() >= pairs_before.len() {
+            (self.positions, self.pairs) = (before, pairs_before);
+        }
         true
     }
 
