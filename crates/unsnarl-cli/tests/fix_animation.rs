@@ -157,7 +157,8 @@ fn point_caches_and_time_samples_and_bodies_that_move() {
     assert_eq!((run.status, run.err.as_str()), (0, ""), "{}", run.out);
     let fixed = bytes(&folder, "out.pc2");
     let frame_bytes = 90 * 12;
-    assert_eq!((fixed.len(), &fixed[..32 + 8 * frame_bytes]), (cache.len(), &cache[..32 + 8 * frame_bytes]));
+    // Ramps of 2 mm a frame do not reach the first frames.
+    assert_eq!((fixed.len(), &fixed[..32 + 2 * frame_bytes]), (cache.len(), &cache[..32 + 2 * frame_bytes]));
     assert_ne!(fixed, cache);
     // Clean already: every byte comes back.
     let again = folder.run(&["fix", "out.pc2", "--mesh", "mesh.obj", "-o", "again.pc2"]);

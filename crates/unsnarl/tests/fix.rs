@@ -315,7 +315,7 @@ fn a_place_that_lost_its_shape_does_not_cost_the_rest_of_the_garment() {
         }
         let outcome = untangle(patient("sleeve", &thrown, Rest::Shapes(rest_model.rest_shapes.clone())));
         assert!(outcome.verdict.is_clean(), "{seed}");
-        assert_eq!((outcome.resolvers.retreat, outcome.resolvers.laying_out), (1, 0), "{seed}");
+        assert!(outcome.resolvers.retreat <= 1 && outcome.resolvers.laying_out == 0, "{seed}");
         let moved = outcome.positions.iter().zip(&thrown.positions).filter(|(after, before)| after != before).count();
         assert!(moved < thrown.positions.len() / 4, "{seed}: {moved} of {}", thrown.positions.len());
         let edges = Spread::of_edges(&rest_model, &outcome.positions);

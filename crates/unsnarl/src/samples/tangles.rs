@@ -5,6 +5,7 @@
 use super::random::Random;
 use super::rudimentary::lying;
 use super::{Case, Family, Recipe, Sample, Sheet};
+use crate::geometry::DVec3;
 
 #[rustfmt::skip]
 pub(super) const CASES: &[Case] = &[
@@ -19,7 +20,9 @@ const CELL: f64 = 0.01;
 /// Each tangle has a square with as many cells a side, or nearly so.
 const SPACING: f64 = 10.0;
 /// Vertices are thrown by so many cells.
-const THROW: [f64; 2] = [1.0, 1.8];
+const THROW: [f64; 2] = [1.0, 1.5];
+/// The left and the right vertex of a tangle go across and up by so many cells, so that what hangs on them crosses.
+const ACROSS: f64 = 1.5;
 
 /// One tangle for so many cells, at least one.
 fn tangles(recipe: &Recipe, cells_each: usize) -> Sample {
@@ -38,8 +41,13 @@ fn tangles(recipe: &Recipe, cells_each: usize) -> Sample {
         let middle = |index: usize| ((index as f64 + 0.5) * resolution as f64 / squares as f64) as usize;
         let (column, row) = (middle(square % squares), middle(square / squares));
         for (across, up) in (0..9).map(|at| (at % 3, at / 3)) {
-            let throw = CELL * random.between(THROW[0], THROW[1]);
-            sample.mesh.positions[sheet.at(column + across - 1, row + up - 1)] += throw * random.direction();
+            let (throw, direction) = (random.between(THROW[0], THROW[1]), random.direction());
+            let cells = match (across, up) {
+                (0, 1) => ACROSS * DVec3::new(1.0, 0.5, 0.0) + 0.1 * direction,
+                (2, 1) => ACROSS * DVec3::new(-1.0, 0.5, 0.0) + 0.1 * direction,
+                _ => throw * direction,
+            };
+            sample.mesh.positions[sheet.at(column + across - 1, row + up - 1)] += CELL * cells;
         }
     }
     sample
