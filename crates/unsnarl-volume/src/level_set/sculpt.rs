@@ -101,7 +101,7 @@ pub struct Stroke {
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum StrokeError {
     /// A number makes no sense.
-    #[error("{name} of a stroke is {value}: expected {expected}")]
+    #[error("{name} of a stroke is {value:?}: expected {expected}")]
     Number {
         /// What.
         name: &'static str,

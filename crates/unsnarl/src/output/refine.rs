@@ -228,7 +228,7 @@ pub fn refine_once(
 }
 
 /// How far beyond its end a motion is looked at, as a part of its length. Displacements fall to about a third from level
-/// to level (a quarter for smooth surfaces, 0.35 where something was stopped), so that this holds all that later levels
+/// to level (a quarter for smooth surfaces, some more where something was stopped), so that this holds all that later levels
 /// add, `1/3 + 1/9 + ...`.
 const LATER: f64 = 0.5;
 
