@@ -205,7 +205,7 @@ mod tests {
     fn a_flood_is_what_brute_force_finds() {
         let (model, ..) = made("collar", Cut::Irregular, 4);
         let topology = &model.topology;
-        let is_open = |edge: EdgeId| edge.index() % 3 != 0;
+        let is_open = |edge: EdgeId| !edge.index().is_multiple_of(3);
         let is_wall = |vertex: VertexId| vertex.index().is_multiple_of(17);
         for start in [3, 40, 111] {
             let found = flood(&model, &[VertexId::new(start)], is_open, is_wall);
