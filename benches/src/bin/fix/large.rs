@@ -120,12 +120,15 @@ pub fn layers(options: &Options, bars: &mut Bars) {
     bars.hold("layers, seconds at most", format!("{longest:.0}"), "below 120", longest < SECONDS);
 }
 
+/// Less than this is nothing: where the build before was not measured, the bar is missed.
+const NOT_MEASURED: f64 = f64::NAN;
+
 /// Suits from the inside out, and their 99th percentile of stretch before.
 const LAYERED: &[(&[&str], f64)] = &[
-    (&["male_casualsuit02", "male_casualsuit04"], f64::INFINITY),
-    (&["male_casualsuit04", "male_casualsuit05"], f64::INFINITY),
-    (&["female_sportsuit01", "female_casualsuit01"], f64::INFINITY),
-    (&["male_casualsuit02", "male_casualsuit05"], f64::INFINITY),
-    (&["male_casualsuit02", "male_casualsuit04", "male_casualsuit05"], f64::INFINITY),
-    (&["male_casualsuit04", "male_casualsuit02", "male_casualsuit05"], f64::INFINITY),
+    (&["male_casualsuit02", "male_casualsuit04"], NOT_MEASURED),
+    (&["male_casualsuit04", "male_casualsuit05"], NOT_MEASURED),
+    (&["female_sportsuit01", "female_casualsuit01"], NOT_MEASURED),
+    (&["male_casualsuit02", "male_casualsuit05"], NOT_MEASURED),
+    (&["male_casualsuit02", "male_casualsuit04", "male_casualsuit05"], NOT_MEASURED),
+    (&["male_casualsuit04", "male_casualsuit02", "male_casualsuit05"], NOT_MEASURED),
 ];

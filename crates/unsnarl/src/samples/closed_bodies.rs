@@ -3,7 +3,8 @@
 //! Balls and the character are surfaces of cells: the faces between cells inside and outside, rounded. The character is
 //! made with its arms spread, then these are bent into the trunk.
 //!
-//! Guarantees: closed and oriented; the rest shape is the shape itself. Panels are the faces of one direction and depth.
+//! Guarantees: closed and oriented; the rest shape is the shape itself. Panels are the faces of one direction and
+//! depth.
 
 use super::knots::linked_rings;
 use super::random::Random;
@@ -19,7 +20,8 @@ pub(super) const CASES: &[Case] = &[
     Case { name: "balls", about: "two balls that overlap by 40 % of their radius", family: Family::ClosedBodies,
            promises: &[(Closed, 1)], default_resolution: 12, smallest_resolution: 6, make: balls },
     Case { name: "linked-tori", about: "two linked tori whose tubes overlap by 40 %", family: Family::ClosedBodies,
-           promises: &[(Closed, 1)], default_resolution: 12, smallest_resolution: 8, make: |recipe| linked_rings(recipe, 0.4) },
+           promises: &[(Closed, 1)], default_resolution: 12, smallest_resolution: 8,
+           make: |recipe| linked_rings(recipe, 0.4) },
     Case { name: "character", about: "a closed character with both arms in its trunk", family: Family::ClosedBodies,
            promises: &[(Closed, 1)], default_resolution: 3, smallest_resolution: 2, make: character },
 ];
