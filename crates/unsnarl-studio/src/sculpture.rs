@@ -413,6 +413,7 @@ mod tests {
         while let Some(packet) = sculpture.next_packet() {
             told += packet.encode().len();
         }
-        assert!(told > 500 && told * 10 < whole, "{told} of {whole}");
+        // A few blocks of a coarse ball; `tests/studio/sculpt_bars` measures fine ones.
+        assert!(told > 500 && told * 6 < whole, "{told} of {whole}");
     }
 }

@@ -197,7 +197,7 @@ fn what_is_stopped_on_a_ball_leaves_room_for_all_later_levels() {
             radius * DVec3::new(x, 1.0, z).normalize()
         })
     };
-    let (cloth, body) = (ball(1.004, 8), ball(0.9975, 24));
+    let (cloth, body) = (ball(1.004, 8), ball(0.9995, 8));
     let subject = assembly(&[&cloth], &[&body]);
     assert!(analysis::verdict(&subject.0, &subject.1, &mut Workspace::default()).is_clean());
     let ours = run(&subject, 4, &RefineSettings::default());

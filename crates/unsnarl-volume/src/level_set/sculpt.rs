@@ -111,7 +111,7 @@ pub enum StrokeError {
         expected: &'static str,
     },
     /// It reaches too far.
-    #[error("{name} of a stroke is {samples:.0} samples: at most {limit:.0} at this resolution")]
+    #[error("{name} of a stroke is {samples:.2e} samples: at most {limit:.0} at this resolution")]
     TooFar {
         /// What.
         name: &'static str,
@@ -132,7 +132,7 @@ const LARGEST_FEATURE: f64 = 64.0;
 const FURTHEST: f64 = 0.25 * COORDINATE_LIMIT as f64;
 
 /// How far a stroke roughens, in samples; what is left of a sample is for restoring the distances.
-const ROUGHENED: f64 = 0.8;
+const ROUGHENED: f64 = 0.7;
 
 /// Steps of curvature motion between two restorations of the distances.
 const STEPS_PER_RESTORATION: usize = 8;

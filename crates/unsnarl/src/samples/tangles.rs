@@ -20,9 +20,9 @@ const CELL: f64 = 0.01;
 /// Each tangle has a square with as many cells a side, or nearly so.
 const SPACING: f64 = 10.0;
 /// Vertices are thrown by so many cells.
-const THROW: [f64; 2] = [1.0, 1.5];
+const THROW: [f64; 2] = [0.9, 1.3];
 /// The left and the right vertex of a tangle go across and up by so many cells, so that what hangs on them crosses.
-const ACROSS: f64 = 1.5;
+const ACROSS: f64 = 1.3;
 
 /// One tangle for so many cells, at least one.
 fn tangles(recipe: &Recipe, cells_each: usize) -> Sample {
