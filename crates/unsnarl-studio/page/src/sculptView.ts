@@ -72,9 +72,6 @@ export class SculptView {
     const radius = 0.5 * this.bounds.getSize(new THREE.Vector3()).length();
     const half = THREE.MathUtils.degToRad(this.camera.fov / 2);
     const distance = (0.92 * radius) / (Math.sin(half) * Math.min(1, this.camera.aspect));
-    this.camera.near = 1e-3 * radius;
-    this.camera.far = 40 * radius;
-    this.camera.updateProjectionMatrix();
     this.controls.target.copy(center);
     this.camera.position.copy(center).addScaledVector(new THREE.Vector3(0.35, 0.28, 0.9).normalize(), distance);
     this.controls.update();
@@ -114,7 +111,18 @@ export class SculptView {
 
   /** Called before drawing; says whether the camera still moves. */
   update(): boolean {
-    return this.controls.update();
+    const moves = this.controls.update();
+    this.fitDepth();
+    return moves;
+  }
+
+  /** Puts the planes of the view close around the body: a depth of 16 bits would mix up its front and its back. */
+  private fitDepth(): void {
+    const radius = 0.5 * this.bounds.getSize(new THREE.Vector3()).length();
+    const distance = this.bounds.getCenter(new THREE.Vector3()).distanceTo(this.camera.position);
+    this.camera.near = Math.max(distance - 1.5 * radius, 0.01 * radius);
+    this.camera.far = distance + 3 * radius;
+    this.camera.updateProjectionMatrix();
   }
 
   resize(width: number, height: number): void {
