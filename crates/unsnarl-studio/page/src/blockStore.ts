@@ -12,8 +12,9 @@ class Ranges {
   /** The end of what was ever handed out. */
   end = 0;
 
+  /** A multiple of three for corners, so that every range begins with a triangle. */
   static rounded(count: number): number {
-    return Math.max(1, count <= 8 ? count : Math.ceil(count / 32) * 32);
+    return Math.max(1, count <= 8 ? count : Math.ceil(count / 24) * 24);
   }
 
   take(count: number): number {

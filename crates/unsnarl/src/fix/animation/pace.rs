@@ -5,8 +5,8 @@
 //! what would collide stops before it ([`crate::output`]), so that what is clean stays clean. Sweeps over all frames,
 //! backwards and forwards ([`visits`]), turn a jump of a correction into a ramp.
 //!
-//! Guarantees: a frame that is changed is clean (and keeps the gap) as it will be stored. Vertices of both corrections
-//! only move; those whose corrections differ by less than the limit stay, but near cloth that was stopped.
+//! Guarantees: a frame that is changed is clean (and keeps the gap) as it will be stored. Only vertices whose corrections
+//! differ by more than the limit move.
 //! Does not: keep the limit where states in between would cross: there the jump stays.
 
 use super::{Axes, Correction, Frame, blend::Neighbour};
@@ -19,8 +19,6 @@ use std::ops::Range;
 
 /// Cloth stops so far from what it would meet, against the mean length of its edges.
 const SEPARATION: f64 = 1e-3;
-/// Motions are looked at as far as this multiple of their length, so that sweep after sweep leaves some room.
-const REACH: f64 = 1.25;
 /// Differences above the limit by less than this part of it are left.
 const SLACK: f64 = 0.01;
 
@@ -67,7 +65,7 @@ impl Pace {
                 *target += share * (frame.input()[vertex as usize] + offset - *target);
             }
             let motion = Motion { start: &start, end: &targets };
-            let stopped = stop_before_contact(&self.surface, motion, self.room(frame), Surroundings::Follow);
+            let stopped = stop_before_contact(&self.surface, motion, self.room(frame), Surroundings::Stay);
             let drawn = frame.correction_to(&stopped.end.unwrap_or(targets));
             (frame.keeps(&drawn) && drawn != *own).then_some(drawn)
         })
@@ -103,7 +101,7 @@ impl Pace {
         let length = |[a, b]: [VertexId; 2]| (input[a.index()] - input[b.index()]).length();
         let sum: f64 = topology.edges().iter().map(|&ends| length(ends)).sum();
         let separation = SEPARATION * sum / topology.edge_count().max(1) as f64;
-        Room { separation, reach: REACH }
+        Room { separation, reach: 1.0 }
     }
 }
 
