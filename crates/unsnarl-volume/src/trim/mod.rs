@@ -13,12 +13,13 @@
 //! Does not: represent features of the level set smaller than an edge: the input's edges decide what is seen.
 //! Departs: crossings on edges are found by bisection, since a narrow band does not hold distances as long as an
 //! edge; moves are halved until triangles keep their side; an old border (of an open input) stays, and the new one
-//! ends on it.
+//! ends on it; where nodes lag or angles stay wide the input is refined and cut again ([`refine`]).
 
 mod compress;
 mod envelope;
 mod flips;
 mod quality;
+mod refine;
 mod report;
 mod surface;
 
@@ -134,37 +135,67 @@ pub fn trim(
     if let Some(vertex) = mesh.positions.iter().position(|position| !position.is_finite()) {
         return Err(TrimError::NotFinite { vertex });
     }
-    let topology = Topology::new(mesh.positions.len(), &mesh.triangles)?;
     let sign = if settings.keep == Keep::Inside { 1.0 } else { -1.0 };
     let psi = Sided { field: by, sign };
-    let surface = surface::Surface::new(&topology, &mesh.positions);
-    let mut dropped = vec![false; mesh.positions.len()];
-    let mut best: Option<Trimmed> = None;
+    let input = mesh.positions.len();
+    let topology = Topology::new(input, &mesh.triangles)?;
+    let surface = surface::Surface::new(&topology, &mesh.positions, input);
+    let mut best = cut(mesh, &surface, &psi, settings, &mut observe)?;
+    let mut finer = refine::around(&surface, &best.trouble);
+    for _ in 0..REFINEMENTS {
+        if best.trouble.is_empty() {
+            break;
+        }
+        let topology = Topology::new(finer.positions.len(), &finer.triangles)?;
+        let surface = surface::Surface::new(&topology, &finer.positions, input);
+        let Ok(found) = cut(mesh, &surface, &psi, settings, &mut observe) else { break };
+        let next = refine::around(&surface, &found.trouble);
+        if found.trimmed.report.faults() < best.trimmed.report.faults() {
+            best = found;
+        }
+        finer = next;
+    }
+    Ok(best.trimmed)
+}
+
+/// How often the input is refined where nodes lag or angles stay wide.
+const REFINEMENTS: usize = 3;
+
+/// Cuts a surface that is the input's, refined or not.
+fn cut(
+    input: &TriMesh,
+    surface: &surface::Surface<'_>,
+    psi: &Sided<'_>,
+    settings: &TrimSettings,
+    observe: &mut dyn FnMut(usize),
+) -> Result<report::Finished, TrimError> {
+    let mut dropped = vec![false; surface.positions.len()];
+    let mut best: Option<report::Finished> = None;
     for _ in 0..CHOICES {
-        let selection = envelope::select(&topology, &mesh.positions, &psi, settings.inside_share, &dropped);
+        let selection = envelope::select(surface.topology, surface.positions, psi, settings.inside_share, &dropped);
         if !selection.kept.contains(&true) {
-            let nothing = TrimError::Nothing { inside: selection.inside, vertices: mesh.positions.len() };
+            let nothing = TrimError::Nothing { inside: selection.inside, vertices: surface.positions.len() };
             return best.ok_or(nothing);
         }
-        let patch = envelope::Patch::new(&surface, &selection);
-        let mut work = compress::Work::new(&surface, &psi, &patch, settings);
-        let shares = work.run(settings, &mut observe);
+        let patch = envelope::Patch::new(surface, &selection);
+        let mut work = compress::Work::new(surface, psi, &patch, settings);
+        let shares = work.run(settings, observe);
         let mut is_new = false;
         for vertex in work.lagging_outside() {
-            for shallow in selection.shallow_around(&surface, &psi, vertex) {
+            for shallow in selection.shallow_around(surface, psi, vertex) {
                 is_new |= !std::mem::replace(&mut dropped[shallow.index()], true);
             }
         }
-        let parts = report::Parts { mesh, surface: &surface, psi: &psi, selection: &selection, work, shares };
-        let trimmed = report::finish(parts);
-        if best.as_ref().is_none_or(|best| trimmed.report.faults() < best.report.faults()) {
-            best = Some(trimmed);
+        let parts = report::Parts { input, surface, psi, selection: &selection, work, shares };
+        let found = report::finish(parts);
+        if best.as_ref().is_none_or(|best| found.trimmed.report.faults() < best.trimmed.report.faults()) {
+            best = Some(found);
         }
         if !is_new {
             break;
         }
     }
-    best.ok_or(TrimError::Nothing { inside: 0, vertices: mesh.positions.len() })
+    best.ok_or(TrimError::Nothing { inside: 0, vertices: surface.positions.len() })
 }
 
 /// How often triangles are chosen: where border nodes stay outside, their shallow enveloped neighbours are given up, so

@@ -70,6 +70,8 @@ pub struct TrimReport {
     pub split_edges: usize,
     /// Edges swapped.
     pub flipped_edges: usize,
+    /// Vertices that refining the input added where nodes would lag or angles stay wide.
+    pub refined: usize,
     /// Nodes that are not where they were in the input.
     pub moved: usize,
     /// The largest distance of a node from the input surface, metres.
@@ -97,7 +99,7 @@ impl TrimReport {
 
 /// What a report is made of.
 pub(super) struct Parts<'a> {
-    pub mesh: &'a TriMesh,
+    pub input: &'a TriMesh,
     pub surface: &'a Surface<'a>,
     pub psi: &'a Sided<'a>,
     pub selection: &'a Selection,
@@ -105,13 +107,22 @@ pub(super) struct Parts<'a> {
     pub shares: Vec<f64>,
 }
 
-pub(super) fn finish(parts: Parts<'_>) -> Trimmed {
-    let Parts { mesh, surface, psi, selection, work, shares } = parts;
+/// A trimmed surface, and where it falls short.
+pub(super) struct Finished {
+    pub trimmed: Trimmed,
+    /// The triangles of the surface under nodes that lag or have a wide angle, ascending.
+    pub trouble: Vec<TriangleId>,
+}
+
+pub(super) fn finish(parts: Parts<'_>) -> Finished {
+    let Parts { input: mesh, surface, psi, selection, work, shares } = parts;
+    let of_input = |vertex: u32| Some(vertex).filter(|&vertex| (vertex as usize) < mesh.positions.len());
+    let origin: Vec<Option<u32>> = work.origin.iter().map(|origin| origin.and_then(of_input)).collect();
     let positions: Vec<DVec3> = work.feet.iter().map(|foot| foot.position).collect();
     let topology = &work.topology;
     let triangles: Vec<[u32; 3]> = topology.triangles().iter().map(|corners| corners.map(|corner| corner.0)).collect();
     let has_moved: Vec<bool> = (0..positions.len())
-        .map(|node| work.origin[node].is_none_or(|vertex| mesh.positions[vertex as usize] != positions[node]))
+        .map(|node| origin[node].is_none_or(|vertex| mesh.positions[vertex as usize] != positions[node]))
         .collect();
     let touched = |corners: &[VertexId; 3]| corners.iter().any(|corner| has_moved[corner.index()]);
     let corners_of = |corners: &[VertexId; 3]| corners.map(|corner| positions[corner.index()]);
@@ -120,7 +131,7 @@ pub(super) fn finish(parts: Parts<'_>) -> Trimmed {
     let mut was_moved = vec![false; mesh.positions.len()];
     (0..positions.len())
         .filter(|&node| has_moved[node])
-        .filter_map(|node| work.origin[node])
+        .filter_map(|node| origin[node])
         .for_each(|vertex| was_moved[vertex as usize] = true);
     let before = mesh
         .triangles
@@ -131,7 +142,14 @@ pub(super) fn finish(parts: Parts<'_>) -> Trimmed {
         let is_inner = !topology.is_boundary_vertex(VertexId::new(node));
         is_inner && psi.value(positions[node]) > BEYOND * work.mean_edge(node)
     };
-    let (border, edges) = report_border(&work, &positions, psi);
+    let Border { report: border, edges, lagging } = Border::of(&work, &positions, psi);
+    let is_wide = |corners: &&[VertexId; 3]| {
+        touched(corners) && angles_degrees(corners_of(corners)).iter().any(|&angle| angle > OBTUSE_DEGREES)
+    };
+    let wide = topology.triangles().iter().filter(is_wide).flatten().map(|corner| corner.index());
+    let mut trouble: Vec<TriangleId> = lagging.into_iter().chain(wide).map(|node| work.feet[node].triangle).collect();
+    trouble.sort_unstable();
+    trouble.dedup();
     let report = TrimReport {
         input: [mesh.positions.len(), mesh.triangles.len()],
         output: [positions.len(), triangles.len()],
@@ -141,6 +159,7 @@ pub(super) fn finish(parts: Parts<'_>) -> Trimmed {
         passes: selection.passes,
         split_edges: work.split_edges,
         flipped_edges: work.flipped_edges,
+        refined: surface.positions.len() - mesh.positions.len(),
         moved: has_moved.iter().filter(|&&moved| moved).count(),
         surface_gap: surface_gap(surface, &positions, &has_moved),
         nodes_beyond: (0..positions.len()).filter(beyond).count(),
@@ -150,7 +169,8 @@ pub(super) fn finish(parts: Parts<'_>) -> Trimmed {
         before: angles(before),
         searched: shares,
     };
-    Trimmed { mesh: TriMesh { positions, triangles }, origin: work.origin, border: edges, report }
+    let mesh = TriMesh { positions, triangles };
+    Finished { trimmed: Trimmed { mesh, origin, border: edges, report }, trouble }
 }
 
 fn angles(triangles: impl Iterator<Item = [DVec3; 3]>) -> Angles {
@@ -186,41 +206,53 @@ fn surface_gap(surface: &Surface<'_>, positions: &[DVec3], has_moved: &[bool]) -
     gaps.into_iter().fold(0.0, f64::max).sqrt()
 }
 
-fn report_border(work: &Work<'_>, positions: &[DVec3], psi: &Sided<'_>) -> (BorderReport, Vec<[u32; 2]>) {
-    let topology = &work.topology;
-    let degrees: Vec<[usize; 2]> = (0..positions.len()).map(|node| work.border_degrees(VertexId::new(node))).collect();
-    let is_new = |node: VertexId| degrees[node.index()][0] > 0;
-    let is_border = |node: VertexId| degrees[node.index()] != [0, 0];
-    let on_border = |nodes: &[VertexId]| nodes.iter().all(|&node| is_border(node)) && nodes.iter().any(|&n| is_new(n));
-    let chords = (0..topology.edge_count())
-        .map(EdgeId::new)
-        .filter(|&edge| !topology.is_boundary(edge) && on_border(&topology.edge(edge)))
-        .count();
-    let mut edges = Vec::new();
-    for triangle in (0..topology.triangle_count()).map(TriangleId::new) {
-        let corners = topology.triangle(triangle);
-        for (side, &edge) in topology.triangle_edges(triangle).iter().enumerate() {
-            if topology.is_boundary(edge) && !work.is_old(edge) {
-                edges.push([corners[side].0, corners[(side + 1) % 3].0]);
+/// The new border, measured.
+struct Border {
+    report: BorderReport,
+    edges: Vec<[u32; 2]>,
+    lagging: Vec<usize>,
+}
+
+impl Border {
+    fn of(work: &Work<'_>, positions: &[DVec3], psi: &Sided<'_>) -> Self {
+        let topology = &work.topology;
+        let degrees: Vec<[usize; 2]> =
+            (0..positions.len()).map(|node| work.border_degrees(VertexId::new(node))).collect();
+        let is_new = |node: VertexId| degrees[node.index()][0] > 0;
+        let is_border = |node: VertexId| degrees[node.index()] != [0, 0];
+        let on_border =
+            |nodes: &[VertexId]| nodes.iter().all(|&node| is_border(node)) && nodes.iter().any(|&n| is_new(n));
+        let chords = (0..topology.edge_count())
+            .map(EdgeId::new)
+            .filter(|&edge| !topology.is_boundary(edge) && on_border(&topology.edge(edge)))
+            .count();
+        let mut edges = Vec::new();
+        for triangle in (0..topology.triangle_count()).map(TriangleId::new) {
+            let corners = topology.triangle(triangle);
+            for (side, &edge) in topology.triangle_edges(triangle).iter().enumerate() {
+                if topology.is_boundary(edge) && !work.is_old(edge) {
+                    edges.push([corners[side].0, corners[(side + 1) % 3].0]);
+                }
             }
         }
+        let gaps: Vec<(usize, f64)> = (0..positions.len())
+            .filter(|&node| matches!(work.kinds[node], Kind::Border | Kind::Corner) || is_new(VertexId::new(node)))
+            .map(|node| (node, psi.value(positions[node]).abs() / work.mean_edge(node)))
+            .collect();
+        let lagging: Vec<usize> = gaps.iter().filter(|(_, gap)| *gap > LAGGING).map(|&(node, _)| node).collect();
+        let tangled = |degrees: &&[usize; 2]| degrees[0] > 0 && degrees[0] + degrees[1] != 2;
+        let report = BorderReport {
+            nodes: gaps.len(),
+            curves: curves(&edges),
+            tangled_nodes: degrees.iter().filter(tangled).count(),
+            chords,
+            triangles_on_border: topology.triangles().iter().filter(|corners| on_border(&corners[..])).count(),
+            largest_gap: gaps.iter().map(|gap| gap.1).fold(0.0, f64::max),
+            mean_gap: gaps.iter().map(|gap| gap.1).sum::<f64>() / gaps.len().max(1) as f64,
+            lagging_nodes: lagging.len(),
+        };
+        Self { report, edges, lagging }
     }
-    let gaps: Vec<f64> = (0..positions.len())
-        .filter(|&node| matches!(work.kinds[node], Kind::Border | Kind::Corner) || is_new(VertexId::new(node)))
-        .map(|node| psi.value(positions[node]).abs() / work.mean_edge(node))
-        .collect();
-    let tangled = |degrees: &&[usize; 2]| degrees[0] > 0 && degrees[0] + degrees[1] != 2;
-    let report = BorderReport {
-        nodes: gaps.len(),
-        curves: curves(&edges),
-        tangled_nodes: degrees.iter().filter(tangled).count(),
-        chords,
-        triangles_on_border: topology.triangles().iter().filter(|corners| on_border(&corners[..])).count(),
-        largest_gap: gaps.iter().copied().fold(0.0, f64::max),
-        mean_gap: gaps.iter().sum::<f64>() / gaps.len().max(1) as f64,
-        lagging_nodes: gaps.iter().filter(|&&gap| gap > LAGGING).count(),
-    };
-    (report, edges)
 }
 
 /// The number of connected pieces of the border edges.

@@ -16,6 +16,8 @@ const MOST_STEPS: usize = 64;
 pub(super) struct Surface<'a> {
     pub topology: &'a Topology,
     pub positions: &'a [DVec3],
+    /// The first so many vertices are the input's; the others were put between them.
+    pub input: usize,
     normals: Vec<DVec3>,
 }
 
@@ -27,13 +29,13 @@ pub(super) struct Foot {
 }
 
 impl<'a> Surface<'a> {
-    pub fn new(topology: &'a Topology, positions: &'a [DVec3]) -> Self {
+    pub fn new(topology: &'a Topology, positions: &'a [DVec3], input: usize) -> Self {
         let normal = |corners: &[VertexId; 3]| {
             let [a, b, c] = corners.map(|corner| positions[corner.index()]);
             (b - a).cross(c - a).try_normalize().unwrap_or(DVec3::ZERO)
         };
         let normals = topology.triangles().iter().map(normal).collect();
-        Self { topology, positions, normals }
+        Self { topology, positions, input, normals }
     }
 
     /// The unit normal of a triangle; zero for one without area.
@@ -155,7 +157,7 @@ mod tests {
     fn a_walk_finds_the_closest_point_of_its_own_sheet() {
         let (positions, triangles) = two_sheets();
         let topology = Topology::new(positions.len(), &triangles).unwrap();
-        let surface = Surface::new(&topology, &positions);
+        let surface = Surface::new(&topology, &positions, positions.len());
         // Closer to the upper sheet, but the node belongs to the lower one.
         let target = DVec3::new(3.3, 2.8, 0.09);
         let foot = surface.closest_from(target, TriangleId::new(0));
@@ -170,7 +172,7 @@ mod tests {
     fn a_border_node_walks_along_the_border() {
         let (positions, triangles) = two_sheets();
         let topology = Topology::new(positions.len(), &triangles).unwrap();
-        let surface = Surface::new(&topology, &positions);
+        let surface = Surface::new(&topology, &positions, positions.len());
         let start = surface.border_edge_at(VertexId::new(0)).unwrap();
         let (point, _) = surface.closest_on_border(DVec3::new(3.5, 0.4, 0.0), start);
         assert!(point.distance(DVec3::new(3.5, 0.0, 0.0)) < 1e-15);

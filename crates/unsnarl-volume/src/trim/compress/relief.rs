@@ -85,7 +85,8 @@ impl Work<'_> {
     fn wide_triangles(&self) -> Vec<TriangleId> {
         let has_moved = |node: &VertexId| {
             let foot = self.feet[node.index()].position;
-            self.origin[node.index()].is_none_or(|vertex| self.surface.positions[vertex as usize] != foot)
+            let is_new = |vertex: usize| vertex >= self.surface.input || self.surface.positions[vertex] != foot;
+            self.origin[node.index()].is_none_or(|vertex| is_new(vertex as usize))
         };
         let width = |at: usize| {
             let corners = self.topology.triangle(TriangleId::new(at));
