@@ -159,7 +159,7 @@ pub fn trim(
 }
 
 /// How often the input is refined where nodes lag or angles stay wide.
-const REFINEMENTS: usize = 3;
+const REFINEMENTS: usize = 6;
 
 /// Cuts a surface that is the input's, refined or not.
 fn cut(

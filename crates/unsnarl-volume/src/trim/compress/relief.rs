@@ -159,10 +159,12 @@ impl Work<'_> {
             gone.push(across);
         }
         let [start, end] = [from, to].map(|node| self.feet[node.index()].position);
+        let normals: Vec<DVec3> = gone.iter().map(|&gone| self.face_normal(self.topology.triangle(gone))).collect();
         let trial = |share: &f64| {
             let target = start + *share * (end - start);
             let foot = self.surface.closest_from(target, self.feet[from.index()].triangle);
-            let largest = made.iter().map(|corners| self.angle_with(*corners, foot)).fold(0.0, f64::max);
+            let angle = |(at, corners): (usize, &[u32; 3])| self.angle_with(*corners, foot, normals[at / 2]);
+            let largest = made.iter().enumerate().map(angle).fold(0.0, f64::max);
             (largest, foot)
         };
         let (largest, foot) = SHARES.iter().map(trial).min_by(|a, b| a.0.total_cmp(&b.0))?;
@@ -189,11 +191,10 @@ impl Work<'_> {
         }
     }
 
-    /// The largest angle of a triangle with the new node at a place; 180 degrees where it is turned over.
-    fn angle_with(&self, corners: [u32; 3], foot: Foot) -> f64 {
-        let feet = corners.map(|corner| if corner == u32::MAX { foot } else { self.feet[corner as usize] });
-        let reference = feet.iter().map(|foot| self.surface.normal(foot.triangle)).sum();
-        let positions = feet.map(|foot| foot.position);
-        if quality(positions, reference) > 0.0 { self.largest_angle(positions) } else { 180.0 }
+    /// The largest angle of a triangle with the new node at a place; 180 degrees where it faces away from a normal.
+    fn angle_with(&self, corners: [u32; 3], foot: Foot, normal: DVec3) -> f64 {
+        let place = |corner: u32| if corner == u32::MAX { foot } else { self.feet[corner as usize] }.position;
+        let positions = corners.map(place);
+        if quality(positions, normal) > 0.0 { self.largest_angle(positions) } else { 180.0 }
     }
 }
