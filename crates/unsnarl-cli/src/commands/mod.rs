@@ -12,5 +12,4 @@ pub mod sim;
 pub mod studio;
 pub mod tet;
 pub mod tet_measure;
-mod tet_picture;
 pub mod trim;
