@@ -1,6 +1,7 @@
 //! `unsnarl tet`: a tetrahedral mesh of any surface or level set, and the quality of any tetrahedral file.
 
 use crate::commands::tet_measure::{self, MeasureArgs, Quality};
+use crate::commands::tet_picture;
 use crate::inputs::MeshFlags;
 use crate::session::{Failure, Session};
 use clap::{Args, Subcommand, ValueEnum};
@@ -12,12 +13,12 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
-use unsnarl_geometry::{Aabb, DVec3, TriMesh};
+use unsnarl_geometry::{DVec3, TriMesh};
 use unsnarl_io::mesh::{self, KeepSource, MeshFile, ReadOptions};
-use unsnarl_io::picture::{Colour, MeshStyle, Paint, Picture, View, Wireframe};
 use unsnarl_io::{level_set_file, tet_file};
 use unsnarl_volume::tet_mesh::compress::Method;
 use unsnarl_volume::tet_mesh::exact_distance::{SignedMesh, Source};
+use unsnarl_volume::tet_mesh::fit::Lies;
 use unsnarl_volume::tet_mesh::{self, Body, Criterion, Settings, Size, Sizing, Stage, TetMesh, TetReport, measure};
 
 /// Fill a body with tetrahedra.
@@ -166,8 +167,14 @@ pub struct Fit {
     boundary_nodes: usize,
     /// Boundary nodes farther than a hundredth of the mean of their boundary edges.
     nodes_beyond_one_percent: usize,
+    /// Where that point is.
+    farthest_at: [f64; 3],
     /// Boundary triangles that are somewhere farther than half their mean edge.
     triangles_beyond_half_an_edge: usize,
+    /// ... of these, triangles that bridge a gap: their farthest points lie outside the body.
+    triangles_across_gaps: usize,
+    /// ... of these, triangles that cut off a thin part of the body.
+    triangles_across_thin_parts: usize,
     /// The volume of the body, cubic metres.
     volume_of_body: f64,
 }
@@ -260,6 +267,7 @@ fn fill(flags: &Fill, input: &Path, output: &Path, session: &Session) -> Result<
     let fit = fit(&mesh, &signed);
     session.say(text(&measures, &fit, &made, source, total).trim_end());
     warn_of_what_is_lost(flags, &made, &measures, &fit, session);
+    warn_of_fit(&fit, session);
     if made.crossings > 0 {
         let line = "pairs of boundary triangles cross, in gaps thinner than an element: use more elements";
         session.warn(format!("{} {line}", made.crossings));
@@ -308,11 +316,30 @@ fn warn_of_what_is_lost(flags: &Fill, made: &TetReport, found: &measure::TetMeas
     }
 }
 
+/// Says where the boundary does not follow the surface.
+fn warn_of_fit(fit: &Fit, session: &Session) {
+    let finer = "use more elements, or smaller ones there (--size-at)";
+    if fit.nodes_beyond_one_percent > 0 {
+        session.warn(format!(
+            "{} of {} boundary nodes stay farther than 1 % of their edges from the surface: {finer}",
+            fit.nodes_beyond_one_percent, fit.boundary_nodes
+        ));
+    }
+    if fit.triangles_beyond_half_an_edge > 0 {
+        let [x, y, z] = fit.farthest_at;
+        session.warn(format!(
+            "{} boundary triangles are farther than half an edge from the surface, the farthest at {x:.4},{y:.4},{z:.4}: {} \
+             bridge gaps and {} cut off parts of about an element's size; {finer}",
+            fit.triangles_beyond_half_an_edge, fit.triangles_across_gaps, fit.triangles_across_thin_parts
+        ));
+    }
+}
+
 /// Sweeps of the usual compression, for the progress bar.
 const SWEEPS: u64 = 30;
 
 /// Refuses a file in a folder that is not there before work is done for it.
-fn check_folder(path: &Path) -> Result<(), Failure> {
+pub fn check_folder(path: &Path) -> Result<(), Failure> {
     match path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         Some(folder) if !folder.is_dir() => Err(Failure::usage(format!("{}: there is no such folder", path.display()))),
         _ => Ok(()),
@@ -434,7 +461,7 @@ fn write(flags: &Fill, output: &Path, mesh: &TetMesh) -> Result<(), Failure> {
         mesh::write(path, &MeshFile::new(surface_of(mesh), None)).map_err(Failure::input)?;
     }
     if let Some(path) = &flags.picture {
-        unsnarl_io::write_atomically(path, &picture(mesh).encode_png()).map_err(Failure::input)?;
+        unsnarl_io::write_atomically(path, &tet_picture::picture(mesh).encode_png()).map_err(Failure::input)?;
     }
     Ok(())
 }
@@ -458,55 +485,19 @@ fn surface_of(mesh: &TetMesh) -> TriMesh {
 /// Measures how well the boundary meets the surface.
 pub fn fit(mesh: &TetMesh, signed: &SignedMesh) -> Fit {
     let found = tet_mesh::fit::Fit::of(signed, &mesh.positions, &mesh.boundary());
+    let across_gaps = found.far.iter().filter(|far| far.lies == Lies::Outside).count();
     Fit {
         largest_distance: found.largest_distance,
         farthest_in_edges: found.farthest_in_edges,
+        farthest_at: found.farthest_at.to_array(),
         boundary_nodes: found.boundary_nodes,
         nodes_beyond_one_percent: found.lagging.len(),
         triangles_beyond_half_an_edge: found.far.len(),
+        triangles_across_gaps: across_gaps,
+        triangles_across_thin_parts: found.far.len() - across_gaps,
         volume_of_body: signed.volume(),
     }
 }
-
-/// The whole boundary, and the mesh cut open through its middle, elements coloured by level.
-fn picture(mesh: &TetMesh) -> Picture {
-    let bounds = Aabb::of_points(mesh.positions.iter().copied());
-    let toward = View::best_direction(bounds);
-    let center = bounds.center();
-    let behind = |tet: &[u32; 4]| {
-        let middle: DVec3 = tet.iter().map(|&node| mesh.positions[node as usize]).sum::<DVec3>() * 0.25;
-        (middle - center).dot(toward) < 0.0
-    };
-    let kept: Vec<usize> = (0..mesh.tets.len()).filter(|&tet| behind(&mesh.tets[tet])).collect();
-    let cut = TetMesh {
-        positions: mesh.positions.clone(),
-        tets: kept.iter().map(|&tet| mesh.tets[tet]).collect(),
-        levels: Vec::new(),
-    };
-    let mut on_boundary = vec![false; mesh.positions.len()];
-    let whole = mesh.boundary();
-    for node in whole.iter().flatten() {
-        on_boundary[*node as usize] = true;
-    }
-    let cut_faces = cut.boundary();
-    let is_surface = |triangle: &[u32; 3]| triangle.iter().all(|&node| on_boundary[node as usize]);
-    let colour = |triangle: &[u32; 3]| if is_surface(triangle) { Colour::CLOTH_FRONT } else { CUT };
-    let colours: Vec<Colour> = cut_faces.iter().map(colour).collect();
-    let mut picture = Picture::new(1280, 800);
-    picture.title(&format!("{} tetrahedra, {} nodes; right: cut open", mesh.tets.len(), mesh.positions.len()));
-    let wireframe = Wireframe::Lines(Colour::INK, 1.0);
-    let area = picture.area();
-    let paint = Paint::TwoSided { front: Colour::CLOTH_FRONT, back: CUT };
-    let view = View::framing(bounds, toward, area.column(0, 2));
-    picture.draw_mesh(&view, &mesh.positions, &whole, &MeshStyle { paint, wireframe });
-    let view = View::framing(bounds, toward, area.column(1, 2));
-    let style = MeshStyle { paint: Paint::PerTriangle(&colours), wireframe };
-    picture.draw_mesh(&view, &mesh.positions, &cut_faces, &style);
-    picture
-}
-
-/// Faces that a cut lays open.
-const CUT: Colour = Colour::new(236, 176, 90);
 
 /// Set by Ctrl-C.
 fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {

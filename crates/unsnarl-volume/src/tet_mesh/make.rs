@@ -295,6 +295,7 @@ impl Pressed {
     fn ended(body: Body<'_>, chosen: Candidate, boundary: Vec<[u32; 3]>, mut places: Vec<DVec3>) -> Self {
         let crossings = compress::retreat(body.field, &mut places, &chosen.mesh.tets, &boundary);
         let Fit { lagging, far, .. } = Fit::of(body.field, &places, &boundary);
+        let far = far.into_iter().map(|far| far.triangle).collect();
         Self { chosen, boundary, places, lagging, far, crossings }
     }
 
