@@ -22,6 +22,8 @@ use unsnarl::simulation::{Handle, World};
 use unsnarl_geometry::math::{DQuat, DVec2, DVec3};
 use unsnarl_geometry::{TriangleId, UvMap, VertexId};
 
+/// The largest size of a body, metres.
+const LARGEST: f64 = 1e6;
 /// The most vertices that a plain sheet may ask for.
 const LARGEST_SHEET: u64 = 4_000_000;
 
@@ -51,6 +53,15 @@ impl Place {
             Ok(value)
         } else {
             self.fail(format!("{value}; expected a number above 0"))
+        }
+    }
+
+    /// A size of a body, metres: products of such sizes are ordinary numbers.
+    pub(super) fn size(&self, value: f64) -> Result<f64, Problem> {
+        if self.positive(value)? <= LARGEST {
+            Ok(value)
+        } else {
+            self.fail(format!("{value}; expected at most {LARGEST} metres"))
         }
     }
 

@@ -144,6 +144,14 @@ fn what_cannot_be_a_rigid_body_is_named_with_its_line() {
         ("sphere = { radius = -1 }", "s.toml:4: rigid.0.sphere: the radius is -1; a positive, finite length is needed"),
         ("box = { size = [1, 0, 1] }", "s.toml:4: rigid.0.box: half a side is 0; a positive, finite length is needed"),
         (
+            "box = { size = [1e30, 0.1, 0.1] }",
+            "s.toml:4: rigid.0.box: 500000000000000000000000000000; expected at most 1000000 metres",
+        ),
+        (
+            "sphere = { radius = 1 }\n[[body]]\nbox = { size = [1, 1e30, 1] }",
+            "s.toml:6: body.0.box.size: 1000000000000000000000000000000; expected at most 1000000 metres",
+        ),
+        (
             "ring = { radius = 1, tube = 2 }",
             "s.toml:4: rigid.0.ring: the hole's radius is -1; a positive, finite length is needed",
         ),
