@@ -96,6 +96,12 @@ pub struct PieceInfo {
     pub triangles: [usize; 2],
 }
 
+/// Whether ranges, each a start and a length, cover everything from 0 to a total in order.
+fn follow_each_other(mut ranges: impl Iterator<Item = [usize; 2]>, total: usize) -> bool {
+    let next = |end: usize, [start, count]: [usize; 2]| (start == end).then(|| end.checked_add(count)).flatten();
+    ranges.try_fold(0, next) == Some(total)
+}
+
 /// An open cache.
 #[derive(Clone, Debug)]
 pub struct Cache {
@@ -139,12 +145,8 @@ impl Info {
 
     /// Whether pieces follow each other without gaps, and frames have a duration.
     fn is_consistent(&self) -> bool {
-        let covers = |ranges: &mut dyn Iterator<Item = [usize; 2]>, total: usize| {
-            let follow = |end: usize, [first, count]: [usize; 2]| (first == end).then(|| end.checked_add(count))?;
-            ranges.try_fold(0, follow) == Some(total)
-        };
-        covers(&mut self.pieces.iter().map(|piece| piece.vertices), self.vertices)
-            && covers(&mut self.pieces.iter().map(|piece| piece.triangles), self.triangles)
+        follow_each_other(self.pieces.iter().map(|piece| piece.vertices), self.vertices)
+            && follow_each_other(self.pieces.iter().map(|piece| piece.triangles), self.triangles)
             && self.frame_rate.is_finite()
             && self.frame_rate > 0.0
     }
