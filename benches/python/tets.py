@@ -80,7 +80,8 @@ def fill(folder, mesh, count, *flags):
     begun, used = time.perf_counter(), processor_seconds()
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
     seconds = time.perf_counter() - begun
-    if done.returncode != 0:
+    # 1: valid, but a thin body is not filled.
+    if done.returncode not in (0, 1):
         return None, done.stderr.strip()
     return {**json.loads(report.read_text()), "processor_seconds": processor_seconds() - used}, seconds
 

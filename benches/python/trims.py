@@ -44,9 +44,12 @@ def border_degrees(path):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--seed", type=int, default=7)
-    random = np.random.default_rng(parser.parse_args().seed)
+    parser.add_argument("--folder", type=pathlib.Path, help="keep cutters and results here")
+    flags = parser.parse_args()
+    random = np.random.default_rng(flags.seed)
     met = cuts = 0
-    print("| mesh | cut | border nodes | that lag | farthest, edges | angles above 130 | largest | the input there | border simple |\n" + "|---" * 9 + "|")
+    print("| mesh | cut | border nodes | that lag | farthest, edges | angles above 130 | smallest and largest "
+          "angle | the input there | border simple | seconds |\n" + "|---" * 10 + "|")
     for name in MESHES:
         mesh_path = next((base / name for base in (ROOT / "assets", DATA) if (base / name).exists()), None)
         if mesh_path is None:
@@ -56,8 +59,10 @@ def main():
             center = mesh.vertices[random.integers(len(mesh.vertices))]
             body = cutter(random, mesh.extents.max(), center, kind)
             keep = ("inside", "outside")[int(random.integers(2))]
-            with tempfile.TemporaryDirectory() as folder:
-                by, out, report = (pathlib.Path(folder) / file for file in ("by.obj", "out.obj", "report.json"))
+            with tempfile.TemporaryDirectory() as scratch:
+                folder = flags.folder / f"{flags.seed}_{mesh_path.stem}_{kind}" if flags.folder else pathlib.Path(scratch)
+                folder.mkdir(parents=True, exist_ok=True)
+                by, out, report = (folder / file for file in ("by.obj", "out.obj", "report.json"))
                 body.export(by)
                 command = [PROGRAM, "trim", mesh_path, "--by", by, "--keep", keep, "-o", out, "--json", report, "-q"]
                 done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
@@ -70,7 +75,8 @@ def main():
             cuts += 1
             met += is_simple and border["lagging_nodes"] == 0 and after["above_130"] == 0
             row = [mesh_path.stem, f"{kind}, {keep}", border["nodes"], border["lagging_nodes"], f"{border['largest_gap_in_edges']:.4f}"]
-            row += [after["above_130"], f"{after['largest']:.1f}", f"{before['largest']:.1f}", "yes" if is_simple else "no"]
+            spread = [f"{angles['smallest']:.2f}, {angles['largest']:.1f}" for angles in (after, before)]
+            row += [after["above_130"], *spread, "yes" if is_simple else "no", f"{found['seconds']:.1f}"]
             print("| " + " | ".join(map(str, row)) + " |", flush=True)
     print(f"\n{met} of {cuts} cuts meet all bars")
 

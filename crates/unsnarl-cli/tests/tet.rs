@@ -97,23 +97,58 @@ fn a_soup_of_triangles_is_filled_and_a_lost_shell_is_told() {
     assert!((report["volume"].as_f64().unwrap() - 1.0).abs() < 0.1, "{}", report["volume"]);
     assert!(report["finest_edge"].as_f64() == Some(0.2) && report["edge"]["mean"].as_f64().is_some());
     let run = folder.run(&["tet", "shell.obj", "-o", "shell.msh", "--edge", "0.2", "--levels", "0"]);
-    let said = run.err.contains("volume") && run.status == 0 || run.err.contains("smaller --edge") && run.status == 2;
+    let said = run.err.contains("volume") && run.status == 1 || run.err.contains("smaller --edge") && run.status == 2;
     assert!(said, "{} {}", run.status, run.err);
 }
 
+/// A cuboid turned about two axes.
+fn turned(size: [f64; 3], [yaw, pitch]: [f64; 2]) -> String {
+    let mut text = String::new();
+    for line in cuboid([0.0; 3], size, 0).lines() {
+        let numbers: Vec<f64> = line.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+        match numbers[..] {
+            [x, y, z] if line.starts_with('v') => {
+                let (x, y) = (x * yaw.cos() - y * yaw.sin(), x * yaw.sin() + y * yaw.cos());
+                let (y, z) = (y * pitch.cos() - z * pitch.sin(), y * pitch.sin() + z * pitch.cos());
+                text += &format!("v {x} {y} {z}\n");
+            }
+            _ => text += &format!("{line}\n"),
+        }
+    }
+    text
+}
+
 #[test]
-fn a_plate_too_thin_for_the_count_has_the_least_that_fills_it_and_the_line_says_why() {
-    let folder = Folder::new().with("plate.obj", &cuboid([0.0; 3], [1.0, 1.0, 0.05], 0));
-    let run = folder.run(&["tet", "plate.obj", "-o", "plate.msh", "--count", "300", "--json", "report.json"]);
-    assert_eq!(run.status, 0, "{}", run.err);
+fn plates_too_thin_for_the_count_are_filled_however_they_are_turned_and_the_line_says_why() {
+    let thickness = 0.06;
+    for turns in [[0.0, 0.0], [0.4, 0.4], [1.1, 0.2], [0.3, 0.9], [2.5, 0.7]] {
+        let folder = Folder::new().with("plate.obj", &turned([1.0, 1.0, thickness], turns));
+        let run = folder.run(&["tet", "plate.obj", "-o", "plate.msh", "--count", "300", "--json", "report.json"]);
+        assert_eq!(run.status, 0, "{turns:?}: {}", run.err);
+        let report: Value = serde_json::from_slice(&std::fs::read(folder.path("report.json")).unwrap()).unwrap();
+        assert_valid(&report);
+        assert!(run.err.contains("too thin for fewer"), "{turns:?}: {}", run.err);
+        let share = report["volume"].as_f64().unwrap() / thickness;
+        assert!(share > 0.95 && share < 1.01, "{turns:?}: {share} of the volume");
+        assert_eq!((report["euler_characteristic"].as_i64(), report["surfaces"].as_i64()), (Some(2), Some(1)));
+        assert!(report["filling_edge"].is_null(), "{turns:?}");
+        let [finest, coarsest] = ["finest_edge", "coarsest_edge"].map(|name| report[name].as_f64().unwrap());
+        assert!(finest < coarsest && finest > 0.5 * thickness, "{turns:?}: {finest} {coarsest}");
+    }
+}
+
+#[test]
+fn a_plate_that_an_edge_does_not_fill_is_told_the_edge_that_does() {
+    let thickness = 0.05;
+    let folder = Folder::new().with("plate.obj", &turned([1.0, 1.0, thickness], [0.4, 0.4]));
+    let run = folder.run(&["tet", "plate.obj", "-o", "plate.msh", "--edge", "0.08", "--json", "report.json"]);
+    assert_eq!(run.status, 1, "{}", run.err);
+    assert!(run.err.contains("would fill it"), "{}", run.err);
     let report: Value = serde_json::from_slice(&std::fs::read(folder.path("report.json")).unwrap()).unwrap();
     assert_valid(&report);
-    assert!(run.err.contains("too thin for fewer"), "{}", run.err);
-    // A node in the middle plane has a quarter of its edges inside up to an edge of twice the thickness: 10 x 10 cells of
-    // the lattice then. With every edge split that joins both sides, a cell has about 63 elements.
-    assert!(report["tets"].as_f64().unwrap() < 100.0 * 63.0, "{}", report["tets"]);
-    let [finest, coarsest] = ["finest_edge", "coarsest_edge"].map(|name| report[name].as_f64().unwrap());
-    assert!(finest < coarsest && coarsest < 1.1 * finest && coarsest < 0.11, "{finest} {coarsest}");
+    // Four fifths of the mean thickness, twice the volume over the area.
+    let expected = 0.8 * 2.0 * thickness / (2.0 + 4.0 * thickness);
+    assert!((report["filling_edge"].as_f64().unwrap() / expected - 1.0).abs() < 1e-6, "{}", report["filling_edge"]);
 }
 
 #[test]

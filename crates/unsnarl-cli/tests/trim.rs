@@ -74,9 +74,16 @@ fn a_mesh_and_its_level_set_cut_alike_and_threads_do_not_matter() {
 #[test]
 fn bad_input_of_trim_is_one_line_and_writes_nothing() {
     let folder = balls().with("far.obj", &ball([9.0, 0.0, 0.0], 0.5, 8)).with("junk.level", "hello");
+    let folder = folder.with("empty.obj", "").with("flat.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n");
+    let folder = folder.with("nan.obj", "v 0 0 0\nv nan 0 0\nv 0 1 0\nf 1 2 3\n");
     for (arguments, expected) in [
         (vec!["ball.obj", "--by", "far.obj"], "ball.obj: no vertex of the mesh lies well inside the level set"),
         (vec!["ball.obj", "--by", "junk.level"], "junk.level: header: not a level set file"),
+        (vec!["ball.obj", "--by", "flat.obj", "--keep", "outside"], "flat.obj: has no inside"),
+        (vec!["ball.obj", "--by", "empty.obj"], "empty.obj"),
+        (vec!["empty.obj", "--by", "tool.obj"], "empty.obj"),
+        (vec!["ball.obj", "--by", "nan.obj"], "finite"),
+        (vec!["ball.obj", "--by", "tool.obj", "--picture", "nowhere/a.png"], "nowhere/a.png: there is no such folder"),
         (vec!["ball.obj", "--by", "gone.obj"], "gone.obj: cannot read"),
         (vec!["gone.obj", "--by", "tool.obj"], "gone.obj: cannot read"),
         (vec!["ball.obj", "--by", "tool.obj", "--spacing", "-1"], "--spacing"),
@@ -88,6 +95,26 @@ fn bad_input_of_trim_is_one_line_and_writes_nothing() {
         assert!(run.err.contains(expected), "{arguments:?}: {}", run.err);
         assert!(!folder.path("out.obj").exists());
     }
+    folder.run(&["levelset", "from", "tool.obj", "-o", "tool.level", "--resolution", "16"]);
+    let bytes = std::fs::read(folder.path("tool.level")).unwrap();
+    for length in [0, 20, bytes.len() / 2, bytes.len() - 1] {
+        std::fs::write(folder.path("cut.level"), &bytes[..length]).unwrap();
+        let run = folder.run(&["trim", "ball.obj", "--by", "cut.level", "-o", "out.obj"]);
+        let is_told = run.err.contains("cut.level") && run.err.trim_end().lines().count() == 1;
+        assert!(run.status == 2 && is_told, "{length} bytes: {}", run.err);
+    }
     let run = folder.run(&["trim", "ball.obj", "--by", "tool.obj", "-o", "out.msh"]);
     assert!(run.status == 2 && run.err.contains("out.msh: not a kind of mesh file"), "{}", run.err);
+}
+
+#[test]
+fn a_cut_that_does_not_meet_the_surface_says_so_and_changes_nothing() {
+    let folder = balls().with("far.obj", &ball([9.0, 0.0, 0.0], 0.5, 8));
+    let run = folder.run(&["trim", "ball.obj", "--by", "far.obj", "--keep", "outside", "-o", "out.obj"]);
+    assert!(run.status == 0 && run.out.contains("does not meet the surface"), "{}{}", run.out, run.err);
+    let count = |name: &str, start: &str| {
+        let text = std::fs::read_to_string(folder.path(name)).unwrap();
+        text.lines().filter(|line| line.starts_with(start)).count()
+    };
+    assert_eq!([count("out.obj", "v "), count("out.obj", "f ")], [count("ball.obj", "v "), count("ball.obj", "f ")]);
 }

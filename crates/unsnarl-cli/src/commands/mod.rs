@@ -12,4 +12,5 @@ pub mod sim;
 pub mod studio;
 pub mod tet;
 pub mod tet_measure;
+mod tet_picture;
 pub mod trim;

@@ -1,6 +1,7 @@
 //! `unsnarl tet`: a tetrahedral mesh of any surface or level set, and the quality of any tetrahedral file.
 
 use crate::commands::tet_measure::{self, MeasureArgs, Quality};
+use crate::commands::tet_picture;
 use crate::inputs::MeshFlags;
 use crate::session::{Failure, Session};
 use clap::{Args, Subcommand, ValueEnum};
@@ -12,12 +13,12 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
-use unsnarl_geometry::{Aabb, DVec3, TriMesh};
+use unsnarl_geometry::{DVec3, TriMesh};
 use unsnarl_io::mesh::{self, KeepSource, MeshFile, ReadOptions};
-use unsnarl_io::picture::{Colour, MeshStyle, Paint, Picture, View, Wireframe};
 use unsnarl_io::{level_set_file, tet_file};
 use unsnarl_volume::tet_mesh::compress::Method;
 use unsnarl_volume::tet_mesh::exact_distance::{SignedMesh, Source};
+use unsnarl_volume::tet_mesh::fit::Lies;
 use unsnarl_volume::tet_mesh::{self, Body, Criterion, Settings, Size, Sizing, Stage, TetMesh, TetReport, measure};
 
 /// Fill a body with tetrahedra.
@@ -25,7 +26,7 @@ use unsnarl_volume::tet_mesh::{self, Body, Criterion, Settings, Size, Sizing, St
 /// The body is a mesh, watertight or with holes and self-intersections, or a level set. Every tetrahedron that is written
 /// is positive by exact predicates, and the connectivity suits large deformations.
 ///
-/// Exit status: 0 done, 1 stopped early (what is written is valid), 2 unusable input.
+/// Exit status: 0 done, 1 stopped early or a tenth of a thin body lost (what is written is valid), 2 unusable input.
 #[derive(Args)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -138,6 +139,7 @@ pub struct Report {
     source: &'static str,
     finest_edge: f64,
     coarsest_edge: Option<f64>,
+    filling_edge: Option<f64>,
     lattices_tried: usize,
     envelope_passes: usize,
     refined_by_repair: usize,
@@ -166,8 +168,14 @@ pub struct Fit {
     boundary_nodes: usize,
     /// Boundary nodes farther than a hundredth of the mean of their boundary edges.
     nodes_beyond_one_percent: usize,
+    /// Where that point is.
+    farthest_at: [f64; 3],
     /// Boundary triangles that are somewhere farther than half their mean edge.
     triangles_beyond_half_an_edge: usize,
+    /// ... of these, triangles that bridge a gap: their farthest points lie outside the body.
+    triangles_across_gaps: usize,
+    /// ... of these, triangles that cut off a thin part of the body.
+    triangles_across_thin_parts: usize,
     /// The volume of the body, cubic metres.
     volume_of_body: f64,
 }
@@ -260,6 +268,7 @@ fn fill(flags: &Fill, input: &Path, output: &Path, session: &Session) -> Result<
     let fit = fit(&mesh, &signed);
     session.say(text(&measures, &fit, &made, source, total).trim_end());
     warn_of_what_is_lost(flags, &made, &measures, &fit, session);
+    warn_of_fit(&fit, session);
     if made.crossings > 0 {
         let line = "pairs of boundary triangles cross, in gaps thinner than an element: use more elements";
         session.warn(format!("{} {line}", made.crossings));
@@ -267,6 +276,7 @@ fn fill(flags: &Fill, input: &Path, output: &Path, session: &Session) -> Result<
     if !finished {
         session.warn("stopped early: the mesh is valid, but its boundary may not have reached the surface");
     }
+    let is_filled = made.filling_edge.is_none() || measures.shapes.volume > (1.0 - VOLUME_SHARE) * fit.volume_of_body;
     let seconds = Seconds {
         read: read_seconds,
         distance: distance_seconds - read_seconds,
@@ -276,7 +286,7 @@ fn fill(flags: &Fill, input: &Path, output: &Path, session: &Session) -> Result<
         total,
     };
     session.report(&report(made, Quality::new(&measures), fit, source, finished, seconds))?;
-    Ok(if finished { ExitCode::SUCCESS } else { ExitCode::from(1) })
+    Ok(if finished && is_filled { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
 /// Elements may be this many times more or fewer than asked for without a word.
@@ -302,9 +312,32 @@ fn warn_of_what_is_lost(flags: &Fill, made: &TetReport, found: &measure::TetMeas
         }
     }
     let share = found.shapes.volume / fit.volume_of_body;
-    if (share - 1.0).abs() > VOLUME_SHARE {
-        let line = "parts thinner than an element are lost or joined: use more elements";
-        session.warn(format!("the mesh has {:.0} % of the body's volume: {line}", 100.0 * share));
+    let has = format!("the mesh has {:.0} % of the body's volume", 100.0 * share);
+    match made.filling_edge {
+        Some(edge) => session.warn(format!("{has}: the body is thinner than the elements; --edge {edge:.2e} would fill it")),
+        None if (share - 1.0).abs() > VOLUME_SHARE => {
+            session.warn(format!("{has}: parts thinner than an element are lost or joined: use more elements"));
+        }
+        None => {}
+    }
+}
+
+/// Says where the boundary does not follow the surface.
+fn warn_of_fit(fit: &Fit, session: &Session) {
+    let finer = "use more elements, or smaller ones there (--size-at)";
+    if fit.nodes_beyond_one_percent > 0 {
+        session.warn(format!(
+            "{} of {} boundary nodes stay farther than 1 % of their edges from the surface: {finer}",
+            fit.nodes_beyond_one_percent, fit.boundary_nodes
+        ));
+    }
+    if fit.triangles_beyond_half_an_edge > 0 {
+        let [x, y, z] = fit.farthest_at;
+        session.warn(format!(
+            "{} boundary triangles are farther than half an edge from the surface, the farthest at {x:.4},{y:.4},{z:.4}: {} \
+             bridge gaps and {} cut off parts of about an element's size; {finer}",
+            fit.triangles_beyond_half_an_edge, fit.triangles_across_gaps, fit.triangles_across_thin_parts
+        ));
     }
 }
 
@@ -312,7 +345,7 @@ fn warn_of_what_is_lost(flags: &Fill, made: &TetReport, found: &measure::TetMeas
 const SWEEPS: u64 = 30;
 
 /// Refuses a file in a folder that is not there before work is done for it.
-fn check_folder(path: &Path) -> Result<(), Failure> {
+pub fn check_folder(path: &Path) -> Result<(), Failure> {
     match path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         Some(folder) if !folder.is_dir() => Err(Failure::usage(format!("{}: there is no such folder", path.display()))),
         _ => Ok(()),
@@ -434,7 +467,7 @@ fn write(flags: &Fill, output: &Path, mesh: &TetMesh) -> Result<(), Failure> {
         mesh::write(path, &MeshFile::new(surface_of(mesh), None)).map_err(Failure::input)?;
     }
     if let Some(path) = &flags.picture {
-        unsnarl_io::write_atomically(path, &picture(mesh).encode_png()).map_err(Failure::input)?;
+        unsnarl_io::write_atomically(path, &tet_picture::picture(mesh).encode_png()).map_err(Failure::input)?;
     }
     Ok(())
 }
@@ -458,55 +491,19 @@ fn surface_of(mesh: &TetMesh) -> TriMesh {
 /// Measures how well the boundary meets the surface.
 pub fn fit(mesh: &TetMesh, signed: &SignedMesh) -> Fit {
     let found = tet_mesh::fit::Fit::of(signed, &mesh.positions, &mesh.boundary());
+    let across_gaps = found.far.iter().filter(|far| far.lies == Lies::Outside).count();
     Fit {
         largest_distance: found.largest_distance,
         farthest_in_edges: found.farthest_in_edges,
+        farthest_at: found.farthest_at.to_array(),
         boundary_nodes: found.boundary_nodes,
         nodes_beyond_one_percent: found.lagging.len(),
         triangles_beyond_half_an_edge: found.far.len(),
+        triangles_across_gaps: across_gaps,
+        triangles_across_thin_parts: found.far.len() - across_gaps,
         volume_of_body: signed.volume(),
     }
 }
-
-/// The whole boundary, and the mesh cut open through its middle, elements coloured by level.
-fn picture(mesh: &TetMesh) -> Picture {
-    let bounds = Aabb::of_points(mesh.positions.iter().copied());
-    let toward = View::best_direction(bounds);
-    let center = bounds.center();
-    let behind = |tet: &[u32; 4]| {
-        let middle: DVec3 = tet.iter().map(|&node| mesh.positions[node as usize]).sum::<DVec3>() * 0.25;
-        (middle - center).dot(toward) < 0.0
-    };
-    let kept: Vec<usize> = (0..mesh.tets.len()).filter(|&tet| behind(&mesh.tets[tet])).collect();
-    let cut = TetMesh {
-        positions: mesh.positions.clone(),
-        tets: kept.iter().map(|&tet| mesh.tets[tet]).collect(),
-        levels: Vec::new(),
-    };
-    let mut on_boundary = vec![false; mesh.positions.len()];
-    let whole = mesh.boundary();
-    for node in whole.iter().flatten() {
-        on_boundary[*node as usize] = true;
-    }
-    let cut_faces = cut.boundary();
-    let is_surface = |triangle: &[u32; 3]| triangle.iter().all(|&node| on_boundary[node as usize]);
-    let colour = |triangle: &[u32; 3]| if is_surface(triangle) { Colour::CLOTH_FRONT } else { CUT };
-    let colours: Vec<Colour> = cut_faces.iter().map(colour).collect();
-    let mut picture = Picture::new(1280, 800);
-    picture.title(&format!("{} tetrahedra, {} nodes; right: cut open", mesh.tets.len(), mesh.positions.len()));
-    let wireframe = Wireframe::Lines(Colour::INK, 1.0);
-    let area = picture.area();
-    let paint = Paint::TwoSided { front: Colour::CLOTH_FRONT, back: CUT };
-    let view = View::framing(bounds, toward, area.column(0, 2));
-    picture.draw_mesh(&view, &mesh.positions, &whole, &MeshStyle { paint, wireframe });
-    let view = View::framing(bounds, toward, area.column(1, 2));
-    let style = MeshStyle { paint: Paint::PerTriangle(&colours), wireframe };
-    picture.draw_mesh(&view, &mesh.positions, &cut_faces, &style);
-    picture
-}
-
-/// Faces that a cut lays open.
-const CUT: Colour = Colour::new(236, 176, 90);
 
 /// Set by Ctrl-C.
 fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
@@ -551,6 +548,7 @@ pub fn report(made: TetReport, quality: Quality, fit: Fit, source: Source, finis
         source: source_name(source),
         finest_edge: made.edge,
         coarsest_edge: made.coarsest_edge,
+        filling_edge: made.filling_edge,
         lattices_tried: made.tries,
         envelope_passes: made.envelope.passes,
         refined_by_repair: made.envelope.refined,

@@ -1,5 +1,6 @@
 //! `unsnarl trim`: cut a surface along a level set, with good triangles and a smooth border.
 
+use crate::commands::tet::check_folder;
 use crate::inputs::MeshFlags;
 use crate::session::{Failure, Session};
 use clap::{Args, ValueEnum};
@@ -68,6 +69,7 @@ pub struct Report {
     passes: usize,
     split_edges: usize,
     swapped_edges: usize,
+    closed_edges: usize,
     refined: usize,
     moved: usize,
     surface_gap: f64,
@@ -112,6 +114,7 @@ pub fn run(flags: &Flags, session: &Session) -> Result<ExitCode, Failure> {
     if !(1..=1000).contains(&flags.rings) {
         return Err(Failure::usage("--rings takes a number from 1 to 1000"));
     }
+    [Some(flags.output.as_path()), flags.picture.as_deref()].into_iter().flatten().try_for_each(check_folder)?;
     let file = read(&flags.mesh, flags)?;
     let edge = mean_edge(&file.mesh);
     let by = level_set(flags, edge, session)?;
@@ -166,7 +169,12 @@ fn level_set(flags: &Flags, edge: f64, session: &Session) -> Result<LevelSet, Fa
         }
         let settings = MeshSettings::with_spacing(spacing);
         let made = LevelSet::from_mesh(&by.mesh, &settings);
-        made.map_err(|error| Failure::input(format!("{}: {error}", flags.by.display())))?
+        let made = made.map_err(|error| Failure::input(format!("{}: {error}", flags.by.display())))?;
+        if made.measures().volume <= 0.0 {
+            let line = "has no inside at this spacing: give a closed mesh, or a smaller --spacing";
+            return Err(Failure::input(format!("{}: {line}", flags.by.display())));
+        }
+        made
     } else if flags.spacing.is_some() {
         return Err(Failure::usage("--spacing is for a mesh after --by; a level set has its own"));
     } else {
@@ -210,6 +218,13 @@ fn remark(report: &TrimReport, session: &Session) {
         let line = "inner vertices lie beyond the cut, where it is finer than an edge; refine the mesh to follow it";
         session.warn(format!("{} {line}", report.nodes_beyond));
     }
+    if report.changed.obtuse > 0 {
+        session.warn(format!(
+            "{} angles near the cut are above 130 degrees (at most {:.0}; {:.0} in the input there): the surface is creased or \
+             its triangles are slivers; refine or remesh it",
+            report.changed.obtuse, report.changed.largest, report.before.largest
+        ));
+    }
     if report.border.tangled_nodes > 0 {
         session.warn(format!(
             "{} border nodes are not simple: the input is no manifold there",
@@ -238,6 +253,7 @@ pub fn report(found: &TrimReport, seconds: f64) -> Report {
         passes: found.passes,
         split_edges: found.split_edges,
         swapped_edges: found.flipped_edges,
+        closed_edges: found.closed_edges,
         refined: found.refined,
         moved: found.moved,
         surface_gap: found.surface_gap,
@@ -264,6 +280,11 @@ pub fn report(found: &TrimReport, seconds: f64) -> Report {
 
 fn text(report: &Report) -> String {
     let border = &report.border;
+    if border.nodes == 0 {
+        let whole = report.triangles[0] == report.triangles[1];
+        let said = if whole { "the cut does not meet the surface: it stays as it is" } else { "no piece was cut" };
+        return format!("{} of {} triangles left: {said}", report.triangles[1], report.triangles[0]);
+    }
     let [near, before, _] = &report.angles;
     format!(
         "{} of {} triangles left, {} {}\nborder: {} nodes in {} {}, at most {:.3} % of an edge from the cut\nangles near \

@@ -9,8 +9,10 @@
 //! Departs: the text has one choice of elements and one compression.
 
 use super::compress::{LOWEST, limits, widen};
+use super::OUTWARD_FACES;
 use super::criteria::Refined;
 use super::envelope::{Candidate, Exceptions};
+use super::fit::{Far, Lies};
 use super::lattice::{NodeKey, RedTet};
 use super::quality::shape_of;
 use crate::field::Field;
@@ -111,11 +113,43 @@ pub fn except(exceptions: &mut Exceptions, field: &dyn Field, chosen: &Candidate
         let shallow = by_depth.iter().take_while(|(depth, _)| *depth < SHALLOW * edge).count().max(1);
         exceptions.dropped.extend(by_depth.iter().take(shallow).map(|&(_, other)| key(other)));
     }
+    blame_far(exceptions, field, chosen, found.far);
     for list in [&mut exceptions.dropped, &mut exceptions.kept] {
         list.sort_unstable();
         list.dedup();
     }
     before != (exceptions.dropped.len(), exceptions.kept.len())
+}
+
+/// What far triangles blame: the inner node below a triangle that bridges a gap, and the nodes of a triangle that cuts
+/// off a thin part of the body, where they lay inside.
+fn blame_far(exceptions: &mut Exceptions, field: &dyn Field, chosen: &Candidate, far: &[Far]) {
+    let sorted = |mut triangle: [u32; 3]| {
+        triangle.sort_unstable();
+        triangle
+    };
+    let mut bridges: Vec<[u32; 3]> = Vec::new();
+    for &Far { triangle, lies } in far {
+        match lies {
+            Lies::Outside => bridges.push(sorted(triangle)),
+            Lies::Inside => {
+                let lay_inside = |&node: &u32| field.value(chosen.mesh.positions[node as usize]) < 0.0;
+                let nodes = triangle.into_iter().filter(lay_inside);
+                exceptions.kept.extend(nodes.map(|node| chosen.keys[node as usize]));
+            }
+        }
+    }
+    bridges.sort_unstable();
+    if bridges.is_empty() {
+        return;
+    }
+    for tet in &chosen.mesh.tets {
+        for (apex, face) in OUTWARD_FACES.iter().enumerate() {
+            if bridges.binary_search(&sorted(face.map(|corner| tet[corner]))).is_ok() {
+                exceptions.dropped.push(chosen.keys[tet[apex] as usize]);
+            }
+        }
+    }
 }
 
 /// A mesh whose boundary does not lie on the surface everywhere.
@@ -126,6 +160,8 @@ pub struct Lagging<'a> {
     pub boundary: &'a [[u32; 3]],
     /// The nodes that lag, ascending.
     pub nodes: &'a [u32],
+    /// Triangles far from the surface.
+    pub far: &'a [Far],
 }
 
 /// The nodes that share an element with each of some nodes, ascending.
@@ -316,7 +352,7 @@ mod tests {
         let mut nodes = [out, within];
         nodes.sort_unstable();
         let mut exceptions = Exceptions::default();
-        except(&mut exceptions, &Ball, &chosen, &Lagging { places: &places, boundary: &boundary, nodes: &nodes });
+        except(&mut exceptions, &Ball, &chosen, &Lagging { places: &places, boundary: &boundary, nodes: &nodes, far: &[] });
         assert_eq!(exceptions.kept, [chosen.keys[within as usize]]);
         assert!(!exceptions.dropped.is_empty());
         let new = candidate(&mut refined, &Ball, LEVELS, &exceptions).expect("a ball");

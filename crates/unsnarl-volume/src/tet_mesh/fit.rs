@@ -21,8 +21,28 @@ pub struct Fit {
     pub boundary_nodes: usize,
     /// The nodes that lag, ascending.
     pub lagging: Vec<u32>,
-    /// The triangles that are far, in their order.
-    pub far: Vec<[u32; 3]>,
+    /// Where that point is.
+    pub farthest_at: DVec3,
+    /// The triangles that are far, in their order, and on which side of the surface their farthest points lie.
+    pub far: Vec<Far>,
+}
+
+/// A boundary triangle that is somewhere far from the surface.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Far {
+    /// Its nodes.
+    pub triangle: [u32; 3],
+    /// Where its farthest point lies.
+    pub lies: Lies,
+}
+
+/// A side of a surface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lies {
+    /// Within the body: the triangle cuts off a thin part of it.
+    Inside,
+    /// Outside: the triangle bridges a gap.
+    Outside,
 }
 
 impl Fit {
@@ -43,29 +63,37 @@ impl Fit {
             (*distance > LAGGING * length / f64::from(count)).then_some(*node)
         };
         let within = |triangle: &[u32; 3]| farthest(field, triangle.map(|node| positions[node as usize]));
-        let of_triangles: Vec<f64> = boundary.par_iter().with_min_len(256).map(within).collect();
-        let is_far = |(triangle, share): (&[u32; 3], &f64)| (*share >= FAR).then_some(*triangle);
+        let of_triangles: Vec<(f64, DVec3)> = boundary.par_iter().with_min_len(256).map(within).collect();
+        let is_far = |(&triangle, &(share, _)): (&[u32; 3], &(f64, DVec3))| {
+            let lies = if share < 0.0 { Lies::Inside } else { Lies::Outside };
+            (share.abs() >= FAR).then_some(Far { triangle, lies })
+        };
+        let farther = |a: (f64, DVec3), b: (f64, DVec3)| if b.0.abs() > a.0.abs() { b } else { a };
+        let (farthest_in_edges, farthest_at) = of_triangles.iter().copied().fold((0.0, DVec3::ZERO), farther);
         Self {
             far: boundary.iter().zip(&of_triangles).filter_map(is_far).collect(),
             largest_distance: distances.iter().copied().fold(0.0, f64::max),
-            farthest_in_edges: of_triangles.into_iter().fold(0.0, f64::max),
+            farthest_in_edges: farthest_in_edges.abs(),
+            farthest_at,
             boundary_nodes: nodes.len(),
             lagging: nodes.iter().zip(&distances).filter_map(lags).collect(),
         }
     }
 }
 
-/// The largest distance of seven points of a triangle, in its mean edges.
-fn farthest(field: &dyn Field, [a, b, c]: [DVec3; 3]) -> f64 {
+/// The largest distance of seven points of a triangle, in its mean edges and with its sign, and the point.
+fn farthest(field: &dyn Field, [a, b, c]: [DVec3; 3]) -> (f64, DVec3) {
     let edge = (a.distance(b) + b.distance(c) + c.distance(a)) / 3.0;
     let points = [a, b, c, 0.5 * (a + b), 0.5 * (b + c), 0.5 * (c + a), (a + b + c) / 3.0];
-    let mut last = (a, field.value(a).abs());
-    let mut most = last.1;
+    let mut last = (a, field.value(a));
+    let mut most = last;
     for point in points.into_iter().skip(1) {
-        last = (point, field.value_within(point, last.1 + point.distance(last.0)).abs());
-        most = most.max(last.1);
+        last = (point, field.value_within(point, last.1.abs() + point.distance(last.0)));
+        if last.1.abs() > most.1.abs() {
+            most = last;
+        }
     }
-    if edge > 0.0 { most / edge } else { 0.0 }
+    if edge > 0.0 { (most.1 / edge, most.0) } else { (0.0, a) }
 }
 
 #[cfg(test)]
@@ -113,7 +141,8 @@ mod tests {
         let third = std::f64::consts::TAU / 3.0;
         let corners = |size: f64| [0.0, 1.0, 2.0].map(|step| size * at(step * third));
         // Edges of 1.73 and 4.3 beside a hole of radius 1.
-        assert_eq!(Fit::of(&Hole, &corners(1.0), &[[0, 1, 2]]).far, [[0, 1, 2]]);
+        let far = Fit::of(&Hole, &corners(1.0), &[[0, 1, 2]]).far;
+        assert_eq!(far, [Far { triangle: [0, 1, 2], lies: Lies::Outside }]);
         assert!(Fit::of(&Hole, &corners(2.5), &[[0, 1, 2]]).far.is_empty());
     }
 

@@ -6,7 +6,7 @@ use super::boundary::{Conditions, inverted_tets, surface_numbers};
 use super::compress::{self, CompressReport, Crossings, Method, Part, Sweep, Workpiece, widen};
 use super::criteria::{Criterion, Refined, Sizing, Wish, refine};
 use super::envelope::{Candidate, EnvelopeReport, Exceptions, candidate};
-use super::fit::Fit;
+use super::fit::{Far, Fit};
 use super::lattice::{Lattice, LatticeError, REPAIR_LEVELS};
 use crate::field::Field;
 use std::ops::ControlFlow;
@@ -25,6 +25,14 @@ pub struct Body<'a> {
     /// The volume within, about: a search for the edge ends with elements that fill most of it. Zero where it is not
     /// known.
     pub volume: f64,
+}
+
+impl Body<'_> {
+    /// The mean thickness: twice the volume over the area, as of a plate.
+    fn thickness(&self) -> Option<f64> {
+        let thickness = 2.0 * self.volume / self.area;
+        (thickness.is_finite() && thickness > 0.0).then_some(thickness)
+    }
 }
 
 /// How fine.
@@ -118,6 +126,8 @@ pub struct TetReport {
     pub tries: usize,
     /// The least edge with which too little of the body is filled, where a search for a number of elements met one.
     pub coarsest_edge: Option<f64>,
+    /// The edge that would fill the body, where it is thinner than the elements and a part of it is lost.
+    pub filling_edge: Option<f64>,
     /// How the elements were chosen at first.
     pub envelope: EnvelopeReport,
     /// How they were compressed.
@@ -147,9 +157,6 @@ const ROUNDS_AGAIN: usize = 5;
 /// ... and in how many of these elements are chosen by the rule alone.
 const ROUNDS_BY_RULE: usize = 1;
 
-/// ... and how often where all nodes have arrived and only triangles between them are far from the surface.
-const ROUNDS_FOR_FAR: usize = 2;
-
 /// Elements may become so many times as many by that.
 const MOST_GROWTH: f64 = 1.5;
 /// Elements may become worse where so many times fewer nodes lag then.
@@ -166,20 +173,33 @@ pub fn make(
     observer: &mut dyn FnMut(Stage<'_>) -> ControlFlow<()>,
 ) -> Result<(TetMesh, TetReport), TetError> {
     let mut report = TetReport::default();
-    let (edge, (mut refined, chosen)) = match settings.size {
+    let (mut edge, (mut refined, chosen)) = match settings.size {
         Size::Edge(edge) => (edge, candidate_at(body, settings, edge, &mut report, observer)?),
         Size::Count(count) => search_edge(body, settings, count.max(1), &mut report, observer)?,
     };
-    (report.edge, report.envelope) = (edge, chosen.report);
-    let most = settings.most_elements.min((MOST_GROWTH * chosen.mesh.tets.len() as f64) as usize);
+    report.envelope = chosen.report;
     let mut hear = Hearing { observer, stopped: false };
     let mut last = Pressed::of(body, chosen, settings.method, &mut report, &mut hear);
+    report.filling_edge = filling_edge(body, edge, &last);
+    if let (Size::Count(count), Some(finer), false) = (settings.size, report.filling_edge, hear.stopped) {
+        let most = settings.most_elements.min(most_for(count as f64) as usize);
+        let settings = Settings { most_elements: most, ..*settings };
+        if let Ok((forest, chosen)) = candidate_at(body, &settings, finer, &mut report, hear.observer) {
+            report.envelope = chosen.report;
+            report.coarsest_edge = Some(report.coarsest_edge.map_or(edge, |coarsest| coarsest.min(edge)));
+            (edge, refined) = (finer, forest);
+            last = Pressed::of(body, chosen, settings.method, &mut report, &mut hear);
+            report.filling_edge = filling_edge(body, edge, &last);
+        }
+    }
+    report.edge = edge;
+    let most = settings.most_elements.min((MOST_GROWTH * last.chosen.mesh.tets.len() as f64) as usize);
     let mut best = last.clone();
     let mut exceptions = Exceptions::default();
     for round in 0..ROUNDS_AGAIN {
         let (crossings, lagging, far) = last.faults();
-        let is_well = crossings + lagging == 0 && (far == 0 || round >= ROUNDS_FOR_FAR);
-        if is_well || hear.stopped {
+        if std::env::var("DBG").is_ok() && round==0 { eprintln!("start faults {:?} tets {}", last.faults(), last.chosen.mesh.tets.len()); }
+        if crossings + lagging + far == 0 || hear.stopped {
             break;
         }
         let nodes = last.trouble(body.field);
@@ -201,6 +221,7 @@ pub fn make(
             break;
         }
         last = last.again(body, chosen, &mut report, &mut hear);
+        if std::env::var("DBG").is_ok() { eprintln!("round {round} split {split} new {is_new} faults {:?} tets {}", last.faults(), last.chosen.mesh.tets.len()); }
         if last.faults() < best.faults() {
             best = last.clone();
         }
@@ -214,6 +235,25 @@ pub fn make(
         }
     }
     best.finish(report)
+}
+
+/// A mesh with less of the body's volume has holes where the body is thin; a coarse one only rounds edges off.
+const FILLED: f64 = 0.95;
+/// Edges of this share of its thickness fill a plate however it is turned.
+const EDGE_PER_THICKNESS: f64 = 0.8;
+/// So many elements may be made of a thin body although fewer were asked for, or so many times as many.
+const MOST_UNASKED: f64 = 500_000.0;
+const MOST_EXCESS: f64 = 10.0;
+
+/// The most elements for a body that is too thin for the wanted number.
+fn most_for(wanted: f64) -> f64 {
+    MOST_UNASKED.max(MOST_EXCESS * wanted)
+}
+
+/// The edge that would fill a body, where a part of it is lost and elements are larger than it is thick.
+fn filling_edge(body: Body<'_>, edge: f64, pressed: &Pressed) -> Option<f64> {
+    let finer = EDGE_PER_THICKNESS * body.thickness()?;
+    (edge > finer && pressed.volume() < FILLED * body.volume).then_some(finer)
 }
 
 /// An observer, and whether it ended the work.
@@ -237,7 +277,7 @@ struct Pressed {
     boundary: Vec<[u32; 3]>,
     places: Vec<DVec3>,
     lagging: Vec<u32>,
-    far: Vec<[u32; 3]>,
+    far: Vec<Far>,
     crossings: Crossings,
 }
 
@@ -298,10 +338,21 @@ impl Pressed {
         Self { chosen, boundary, places, lagging, far, crossings }
     }
 
+    /// The volume of the elements, cubic metres.
+    fn volume(&self) -> f64 {
+        let sixfold = |tet: &[u32; 4]| {
+            let [a, b, c, d] = tet.map(|node| self.places[node as usize]);
+            (b - a).cross(c - a).dot(d - a)
+        };
+        self.chosen.mesh.tets.iter().map(sixfold).sum::<f64>() / 6.0
+    }
+
     /// Nodes that lag, were drawn apart from what they crossed or have a triangle far from the surface, the farthest
     /// first.
     fn trouble(&self, field: &dyn Field) -> Vec<u32> {
-        let mut nodes = [self.lagging.as_slice(), self.crossings.nodes.as_slice(), self.far.as_flattened()].concat();
+        let far = self.far.iter().flat_map(|far| far.triangle);
+        let mut nodes: Vec<u32> =
+            self.lagging.iter().chain(&self.crossings.nodes).copied().chain(far).collect();
         nodes.sort_unstable();
         nodes.dedup();
         let distance = |node: u32| (field.value(self.places[node as usize]).abs(), node);
@@ -311,7 +362,7 @@ impl Pressed {
     }
 
     fn found(&self) -> Lagging<'_> {
-        Lagging { places: &self.places, boundary: &self.boundary, nodes: &self.lagging }
+        Lagging { places: &self.places, boundary: &self.boundary, nodes: &self.lagging, far: &self.far }
     }
 
     /// What is better the smaller it is: crossing pairs, nodes that lag, triangles far from the surface.
@@ -366,8 +417,6 @@ const FIRST_SHARE: f64 = 4.0;
 
 /// A lattice whose elements fill less than this share of the body's volume is too coarse for it.
 const LEAST_COVER: f64 = 0.6;
-/// ... unless the body needs so many times the elements that were asked for.
-const MOST_EXCESS: f64 = 10.0;
 /// The first edge is at most so many times the mean thickness: twice the volume over the area.
 const FIRST_THICKNESS: f64 = 4.0;
 /// What an edge that is too coarse is multiplied with as long as nothing else is known.
@@ -438,8 +487,7 @@ impl Search {
     fn first_edge(&self, body: Body<'_>) -> f64 {
         let goal = (self.wanted / FIRST_SHARE).max(self.wanted.min(2000.0));
         let edge = usual_edge(body, goal).min(0.5 * body.bounds.extent().max_element());
-        let thickness = 2.0 * body.volume / body.area;
-        if thickness.is_finite() && thickness > 0.0 { edge.min(FIRST_THICKNESS * thickness) } else { edge }
+        body.thickness().map_or(edge, |thickness| edge.min(FIRST_THICKNESS * thickness))
     }
 
     fn fails_at(&mut self, edge: f64) {
@@ -480,9 +528,8 @@ impl Search {
     }
 
     fn best(self) -> Option<Found> {
-        let most = MOST_EXCESS.ln();
-        let is_within_reason =
-            |(miss, (_, made)): &(f64, Found)| *miss < most || (made.1.mesh.tets.len() as f64) < self.wanted;
+        let most = most_for(self.wanted);
+        let is_within_reason = |(_, (_, made)): &(f64, Found)| made.1.mesh.tets.len() as f64 <= most;
         match (self.full, self.partial) {
             (Some(full), Some(partial)) => Some(if is_within_reason(&full) { full.1 } else { partial.1 }),
             (full, partial) => full.or(partial).map(|(_, found)| found),

@@ -11,6 +11,7 @@
 //! Departs: full moves are Newton steps, since surfaces meet the level set at any angle; after the last sweep border
 //! nodes settle on their own; edges between bad flat pairs of triangles are swapped ([`super::flips`]).
 
+mod needles;
 mod relief;
 
 use super::envelope::Patch;
@@ -86,6 +87,7 @@ pub(super) struct Work<'a> {
     pub kinds: Vec<Kind>,
     pub split_edges: usize,
     pub flipped_edges: usize,
+    pub closed_edges: usize,
     rails: Vec<Option<EdgeId>>,
     rims: Vec<Option<Rim>>,
     /// The normal that each triangle had at first.
@@ -107,6 +109,7 @@ impl<'a> Work<'a> {
             kinds: vec![Kind::Held; patch.feet.len()],
             split_edges: patch.split_edges,
             flipped_edges: 0,
+            closed_edges: 0,
             rails: vec![None; patch.feet.len()],
             rims: Vec::new(),
             references: Vec::new(),
@@ -230,6 +233,9 @@ impl<'a> Work<'a> {
             }
         }
         self.relieve();
+        if self.close_needles() {
+            self.relieve();
+        }
         shares
     }
 
