@@ -61,12 +61,7 @@ struct Contact {
 
 impl Contact {
     /// The contact of a pair at some positions; `None` where its gap has no direction or nothing can move.
-    fn of(
-        topology: &Topology,
-        pair: ElementPair,
-        positions: &[DVec3],
-        goals: &[(VertexId, DVec3)],
-    ) -> Option<Self> {
+    fn of(topology: &Topology, pair: ElementPair, positions: &[DVec3], goals: &[(VertexId, DVec3)]) -> Option<Self> {
         let points = pair.vertices(topology).map(|vertex| positions[vertex.index()]);
         let (stencil, offset) = match pair {
             ElementPair::VertexTriangle(vertex, triangle) => {
