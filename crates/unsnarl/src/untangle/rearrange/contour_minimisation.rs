@@ -29,6 +29,8 @@ use unsnarl_geometry::{DVec3, EdgeId, Topology, TriangleId, VertexId};
 
 /// How far a crossing pushes in a round, as a share of the local edge length.
 const CONTOUR_PUSH: f64 = 0.2;
+/// Where contours that end within cloth are left when it does not get on any more, it pushes so many times as far.
+const HARDER: f64 = 2.0;
 /// The share of the direction that all of a contour agrees on; the rest is each crossing's own.
 const COMMON_SHARE: f64 = 0.7;
 /// Directions well below this move cloth in proportion; longer ones by the whole push. A pull is at most 2 long.
@@ -103,7 +105,7 @@ impl ContourMinimisation<'_> {
         let topology = self.assembly.topology();
         let closed = ClosedComponents::new(topology, self.free.len(), start);
         let mut sliding: Option<Sliding> = None;
-        let (mut near, mut flatness) = (Vec::new(), Vec::new());
+        let (mut near, mut flatness, mut effort) = (Vec::new(), Vec::new(), 1.0);
         let mut memory = Workspace::default();
         let mut positions = start.to_vec();
         let mut best = Minimised { positions: start.to_vec(), pairs: usize::MAX, rounds: 0 };
@@ -116,6 +118,9 @@ impl ContourMinimisation<'_> {
             }
             if 10 * (pairs.len() as u64) < 9 * mark.0 as u64 {
                 mark = (pairs.len(), round);
+            }
+            if round > mark.1 + PATIENCE && effort < HARDER && !flatness.is_empty() {
+                (effort, mark) = (HARDER, (pairs.len(), round));
             }
             if pairs.is_empty() || round > mark.1 + PATIENCE || (self.stop)() {
                 break;
@@ -133,7 +138,7 @@ impl ContourMinimisation<'_> {
                 sliding.iter_mut().for_each(|sliding| sliding.begin_again(&positions));
             }
             let Some(sliding) = &mut sliding else { break };
-            let pushes = self.pushes(&pairs, &closed, &positions);
+            let pushes = self.pushes(&pairs, &closed, (effort, &positions));
             sliding.round(self.bounds, &mut positions, &mut |places| {
                 pushes.iter().for_each(|&(vertex, push)| places[vertex] += push);
             });
@@ -162,11 +167,18 @@ impl ContourMinimisation<'_> {
     }
 
     /// How far vertices are pushed, metres.
-    fn pushes(&self, pairs: &[CrossingPair], closed: &ClosedComponents, positions: &[DVec3]) -> Vec<(usize, DVec3)> {
+    fn pushes(
+        &self,
+        pairs: &[CrossingPair],
+        closed: &ClosedComponents,
+        (effort, positions): (f64, &[DVec3]),
+    ) -> Vec<(usize, DVec3)> {
         let crossings = self.pulled(pairs, positions);
         let own: Vec<DVec3> = crossings.par_iter().map(|crossing| self.direction(crossing, positions)).collect();
         let common = ContourLinks::new(self.assembly.topology(), pairs).common_directions(&own);
-        let blend = |own: DVec3, common: DVec3| (1.0 - COMMON_SHARE) * softened(own) + COMMON_SHARE * softened(common);
+        let blend = |own: DVec3, common: DVec3| {
+            effort * ((1.0 - COMMON_SHARE) * softened(own) + COMMON_SHARE * softened(common))
+        };
         let of_contours: Vec<[Wish; 5]> = (crossings.par_iter().zip(own.par_iter().zip(&common)))
             .map(|(crossing, (own, common))| self.wishes(crossing, blend(*own, *common), positions))
             .collect();
