@@ -25,13 +25,13 @@ pub(super) fn admit(input: &ContactInput, settings: &ContactSettings, workspace:
     while !found.is_empty() {
         let mut moved = vec![false; path.end.len()];
         for vertex in found.iter().flat_map(|collision| collision.stencil.vertices).map(VertexId::index) {
-            let may_yield = input.inverse_mass[vertex] > 0.0 && path.end[vertex] != input.start[vertex];
-            if may_yield && !moved[vertex] {
-                moved[vertex] = true;
-                halvings[vertex] += 1;
-                let left = if halvings[vertex] > HALVINGS { 0.0 } else { 0.5 };
-                path.end[vertex] = input.start[vertex] + (path.end[vertex] - input.start[vertex]) * left;
+            if input.inverse_mass[vertex] == 0.0 || halvings[vertex] > HALVINGS || moved[vertex] {
+                continue;
             }
+            moved[vertex] = true;
+            halvings[vertex] += 1;
+            let (from, to) = (input.start[vertex], path.end[vertex]);
+            path.end[vertex] = if halvings[vertex] > HALVINGS { from } else { from + (to - from) * 0.5 };
         }
         if !moved.contains(&true) {
             break;
