@@ -50,7 +50,7 @@ pub struct Limits<'a> {
     pub model: &'a Model,
     /// Where it was at the start of the step.
     pub state: &'a State,
-    /// By vertex, 1/kg; 0 for what stays. Vertices of bodies may follow those of the cloth, or not.
+    /// By vertex, those of bodies after those of the cloth, 1/kg; 0 for what stays.
     pub inverse_masses: &'a [f64],
 }
 
@@ -125,8 +125,6 @@ impl Stretch {
 /// The triangles that are drawn out too far, in order. Torn ones and those on their way back are left alone.
 pub fn exceeding(model: &Model, state: &State, positions: &[DVec3]) -> Vec<TriangleId> {
     let all = (0..model.topology.triangle_count()).into_par_iter().map(TriangleId::new);
-    let is_whole =
-        |triangle: TriangleId| state.tearing.yielded.is_empty() || !state.tearing.yielded.contains_key(&triangle);
     let exceeds = |triangle: TriangleId| {
         let (shape, corners) = (&model.rest_shapes[triangle.index()], model.topology.triangle(triangle));
         let at = |places: &[DVec3]| corners.map(|corner| places[corner.index()]);
@@ -136,7 +134,12 @@ pub fn exceeding(model: &Model, state: &State, positions: &[DVec3]) -> Vec<Trian
         stretch.longest().0 > limit
             && Bounds::new(model, triangle, shape, at(&state.positions)).is_some_and(|bounds| stretch.exceeds(&bounds))
     };
-    all.filter(|&triangle| is_whole(triangle) && exceeds(triangle)).collect()
+    all.filter(|&triangle| is_whole(state, triangle) && exceeds(triangle)).collect()
+}
+
+/// Whether a triangle is neither torn nor on its way back.
+fn is_whole(state: &State, triangle: TriangleId) -> bool {
+    !state.tearing.yielded.contains_key(&triangle)
 }
 
 /// Draws triangles together until none exceeds its limits or the sweeps are over. `region` lists the triangles to look
@@ -147,7 +150,8 @@ pub fn limit(input: &Limits<'_>, region: &[TriangleId], near: &mut [Near], posit
     let bounds: Vec<Option<Bounds>> = (region.par_iter())
         .map(|&triangle| {
             let corners = model.topology.triangle(triangle).map(|corner| state.positions[corner.index()]);
-            Bounds::new(model, triangle, &model.rest_shapes[triangle.index()], corners)
+            let shape = &model.rest_shapes[triangle.index()];
+            is_whole(state, triangle).then(|| Bounds::new(model, triangle, shape, corners))?
         })
         .collect();
     let mut moved = Stamps { vertices: vec![1; positions.len()], clock: 1 };
