@@ -61,6 +61,10 @@ pub struct FrameReport {
     pub intersections: TypeCounts,
     /// The largest stretch at the end of the frame; 1 is unstretched.
     pub largest_stretch: f64,
+    /// 99 % of the triangles are stretched less at the end of the frame.
+    pub stretch_99: f64,
+    /// 99.9 % of the triangles are stretched less at the end of the frame.
+    pub stretch_99_9: f64,
     /// What simulated bodies did; absent where there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rigid: Option<rigid::Report>,

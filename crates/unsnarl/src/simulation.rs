@@ -20,7 +20,7 @@ use crate::rigid_world::RigidWorld;
 use crate::scene::environment::Environment;
 use crate::settings::Settings;
 use crate::state::State;
-use crate::step::{Stage, Workspace, largest_stretch, step};
+use crate::step::{Stage, Workspace, largest_stretch, step, stretches};
 use crate::untangle::bodies::flypaper::FlypaperWeights;
 use crate::untangle::bodies::pinch::BodyMeshes;
 use crate::untangle::mesh_sizes::mesh_sizes;
@@ -213,8 +213,12 @@ impl Simulation {
         Ok(report)
     }
 
-    /// Tells what meets at the end of a frame.
+    /// Tells what meets at the end of a frame, and how far cloth is stretched.
     fn look(&mut self, report: &mut FrameReport) {
+        let mut stretches = stretches(&self.world.model, &self.state);
+        stretches.sort_unstable_by(f64::total_cmp);
+        let share = |of: f64| stretches.get((of * stretches.len() as f64) as usize).copied().unwrap_or(0.0);
+        (report.stretch_99, report.stretch_99_9) = (share(0.99), share(0.999));
         let positions = self.world.all_positions(&self.state);
         let memory = &mut self.workspace.analysis;
         let verdict = analysis::verdict(&self.world.assembly, &positions, &mut memory.workspace);

@@ -96,7 +96,10 @@ struct SimReport {
     tangled_frames: u64,
     /// As they are shown: cloth inside bodies is taken out.
     tangled_shown_frames: u64,
+    /// Of all frames.
     largest_stretch: f64,
+    stretch_99: f64,
+    stretch_99_9: f64,
     seconds: f64,
 }
 
@@ -231,6 +234,8 @@ fn simulate(
         tangled_frames: 0,
         tangled_shown_frames: 0,
         largest_stretch: 0.0,
+        stretch_99: 0.0,
+        stretch_99_9: 0.0,
         seconds: 0.0,
     };
     let bar = session.progress(u64::from(scene.frames.saturating_sub(first)), "frames");
@@ -264,6 +269,8 @@ fn simulate(
         total.tangled_frames += u64::from(report.intersecting_triangle_pairs > 0);
         total.tangled_shown_frames += u64::from(report.shown_triangle_pairs > 0);
         total.largest_stretch = total.largest_stretch.max(report.largest_stretch);
+        total.stretch_99 = total.stretch_99.max(report.stretch_99);
+        total.stretch_99_9 = total.stretch_99_9.max(report.stretch_99_9);
         bar.inc(1);
         bar.set_message(format!("frame {frame}, {} steps, {:.0} ms", report.steps, 1e3 * seconds));
         let left = begun.elapsed().as_secs_f64() / f64::from(frame - first) * f64::from(scene.frames - frame);

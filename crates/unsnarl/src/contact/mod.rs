@@ -13,6 +13,7 @@
 //! Does not: start from intersecting cloth in any helpful way; that is the untangler's work.
 //! Departs: zones merge in pair order; see the stages for the rest.
 
+mod admit;
 mod constraints;
 mod detect;
 mod impact_zone;
@@ -37,7 +38,7 @@ pub use report::ContactReport;
 pub use rules::{OrdinaryRules, PairRules, Rule};
 pub use scene::{ContactScene, ObstacleMesh, Proposal};
 pub use settings::{CollisionMethod, ContactSettings, FinalFrameChoice, LastResort, LayerMethod, ZoneMotion};
-pub use taken::Push;
+pub use taken::{Push, pushes_on_bodies};
 
 use crate::dynamics::Support;
 use crate::geometry::ccd::{ElementPair, ElementTree, Motion};

@@ -4,7 +4,8 @@
 //! like any other: it goes through the same triangle pipeline, as cloth of infinite mass. (Bridson 2003, 2.1)
 
 use super::{
-    ContactInput, ContactMesh, ContactSettings, Nearby, PairRules, Part, Purpose, Resolved, Workspace, resolve_for,
+    ContactInput, ContactMesh, ContactSettings, Nearby, PairRules, Part, Purpose, Resolved, Workspace, admit,
+    resolve_for,
 };
 use crate::geometry::ccd::Motion;
 use crate::geometry::{DVec3, EdgeId, Topology, TopologyError, TriMesh, VertexId};
@@ -114,6 +115,13 @@ impl ContactScene {
         resolved.velocities.truncate(self.cloth_count);
         resolved.changed.retain(|vertex| vertex.index() < self.cloth_count);
         resolved
+    }
+
+    /// Follows a small motion of cloth as far as it crosses nothing; see [`admit`].
+    pub fn admit(&self, proposal: &Proposal, settings: &ContactSettings, workspace: &mut Workspace) -> Vec<DVec3> {
+        let mut end = self.with_input(proposal, |input| admit::admit(input, settings, workspace));
+        end.truncate(self.cloth_count);
+        end
     }
 
     /// Puts cloth and obstacles together for one step.

@@ -7,6 +7,7 @@
 //! | contact, to find supports | what surfaces of bodies stop |
 //! | propose again, at most three times | cloth leans on these supports; those that would pull are dropped |
 //! | contact | an end of the step that crosses nothing new |
+//! | strain limits, at most twice | triangles that are drawn out too far (`unstrain.rs`) |
 //!
 //! Each pass is made only where there is something new for it.
 
@@ -94,6 +95,7 @@ impl Trial<'_> {
         pushes.extend(coupling::pushes_of_supports(&proposed.borne));
         pushes.append(&mut resolved.taken);
         let collision = take_over(resolved, &mut proposed);
+        pushes.extend(self.unstrain(&mut proposed, workspace));
         Outcome { proposed, contacts, collision, pushes }
     }
 
