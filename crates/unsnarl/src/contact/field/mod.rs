@@ -93,7 +93,7 @@ const POINT_REACH: f64 = 3.675;
 /// How far cells around the path of a sample look for it, in distances between nodes.
 const BESIDE: f64 = 2.5;
 /// The longest path that is looked at in a step, in distances between nodes.
-const LONGEST_PATH: f64 = 8.0;
+const LONGEST_PATH: f64 = 32.0;
 /// Cloth counts as at least this thick, in distances between nodes.
 const LEAST_THICKNESS: f64 = 0.75;
 
