@@ -8,7 +8,7 @@ use crate::analysis::report::TypeCounts;
 use crate::analysis::{self, Assembly, PartKind, Tangle};
 use crate::bodies::keyframes::Keyframes;
 use crate::bodies::{Body, Form, Surfaces};
-use crate::contact::{ContactScene, FinalFrameChoice, ObstacleMesh};
+use crate::contact::{ContactScene, FieldGrid, FinalFrameChoice, ObstacleMesh};
 use crate::coupling::{self, Rider};
 use crate::dynamics::{self, Guidance, Hold};
 use crate::geometry::math::is_finite;
@@ -194,6 +194,16 @@ impl Simulation {
     /// Puts a world and a state together.
     pub fn new(world: World, state: State, settings: Settings) -> Self {
         Self { world, state, settings, shown: None, pinched: Vec::new(), workspace: Workspace::default() }
+    }
+
+    /// Keeps the grid of every step, for [`Simulation::field_grid`]; only `method = "field"` has one.
+    pub fn keep_field_grid(&mut self, keeps: bool) {
+        self.workspace.contact.field.keeps_grid = keeps;
+    }
+
+    /// The grid of the last step, if it was kept.
+    pub fn field_grid(&self) -> Option<&FieldGrid> {
+        self.workspace.contact.field.grid.as_ref()
     }
 
     /// Goes on by a duration, in equal steps no longer than the settings and the model allow. `observe` hears of every

@@ -13,7 +13,7 @@ pub use analyses::Analyses;
 
 use crate::analysis::Tangle;
 use crate::bodies::{self, Moment, Obstacle};
-use crate::contact::{self, CollisionMethod, Part};
+use crate::contact::{self, Part};
 use crate::coupling::{self, Guess};
 use crate::dynamics::{self, Guidance, Hold, Start};
 use crate::geometry::{DVec3, TriangleId, VertexId};
@@ -161,11 +161,12 @@ fn step_cloth(
         calm: places.calm(world, &state, &stuck, settings),
         settings,
     };
-    let Outcome { proposed, contacts, collision, pushes } = trial.run(workspace, observe);
+    let Outcome { proposed, contacts, collision, pushes, field } = trial.run(workspace, observe);
     let mut report = StepReport {
         dynamics: proposed.report,
         contacts,
         collision,
+        field,
         contours: whole.contours.len(),
         red_vertices: tangle.colours.red_vertices.len(),
         pulls: state.pulls.len(),
@@ -216,7 +217,7 @@ impl<'a> Places<'a> {
 
 /// What crosses at the start of the step, where somebody wants to know.
 fn crossing(world: &World, positions: &[DVec3], settings: &Settings, memory: &mut Analyses) -> Arc<Tangle> {
-    let wanted = settings.untangle.method != Method::Off && settings.collision.method == CollisionMethod::Pipeline;
+    let wanted = settings.untangle.method != Method::Off && settings.collision.is_proved();
     if wanted { memory.at(&world.assembly, positions) } else { Arc::default() }
 }
 

@@ -5,7 +5,7 @@ use super::format::{
     SettingsTable, SewingChoice,
 };
 use super::lines::Key;
-use super::{Scene, body, flypaper, folds, rest_fields, rigid};
+use super::{Scene, body, copies, field, flypaper, folds, rest_fields, rigid};
 use crate::garment_file;
 use crate::mesh::{self, KeepSource, LengthUnit, MeshFile, ReadOptions};
 use crate::pattern_file;
@@ -80,9 +80,15 @@ impl Place {
 
 /// Builds everything.
 pub fn build(file: &SceneFile, folder: &Path, words: String) -> Result<Scene, Problem> {
+    check_settings(file, &Place(Vec::new()))?;
+    let (expanded, origins) = copies::expand(file)?;
+    build_expanded(&expanded, folder, words).map_err(|problem| copies::at_origin(problem, &origins))
+}
+
+/// The same for a scene without copies.
+fn build_expanded(file: &SceneFile, folder: &Path, words: String) -> Result<Scene, Problem> {
     let root = Place(Vec::new());
     let mut remarks = Vec::new();
-    check_settings(file, &root)?;
     let environment = environment(file, &root)?;
     if file.cloth.is_empty() && file.rigid.is_empty() {
         return root.at("cloth").fail("the scene has no cloth; add a [[cloth]] table, or [[rigid]] bodies");
@@ -123,6 +129,7 @@ pub fn build(file: &SceneFile, folder: &Path, words: String) -> Result<Scene, Pr
         .map_err(|error| Problem { path: vec![Key::from("body")], text: error.to_string() })?;
     world.design = folds::design(file, &cloths, &garments, &root.at("untangle"))?;
     world.flypaper_weights = flypaper::weights(file, &world, &state.positions, &root)?;
+    field::check_size(file, &world, &state.positions, &root, &mut remarks)?;
     Ok(Scene {
         title: file.scene.title.clone(),
         world,
@@ -188,7 +195,7 @@ fn check_collision(file: &SceneFile, place: &Place) -> Result<(), Problem> {
     for (key, value) in numbers {
         place.at(key).not_negative(value)?;
     }
-    Ok(())
+    field::check_settings(&settings.field, &place.at("field"))
 }
 
 fn check_untangling(file: &SceneFile, place: &Place) -> Result<(), Problem> {

@@ -1,5 +1,6 @@
 //! Where cloth may go: the collision pipeline.
 //!
+//! With `method = "field"` the field has changed the proposal before ([`field`]).
 //! A proposed motion passes through stages, each of which handles what the one before left: repulsions where cloth is
 //! within its thickness, impulses where straight paths meet, impact zones where impulses do not settle, and a last
 //! resort that always ends. Bodies are vertices of the same mesh with inverse mass 0: their motion is prescribed.
@@ -16,6 +17,7 @@
 mod admit;
 mod constraints;
 mod detect;
+pub mod field;
 mod impact_zone;
 mod impulse;
 mod last_resort;
@@ -32,6 +34,7 @@ mod taken;
 #[cfg(test)]
 mod tests;
 
+pub use field::{FieldGrid, FieldMotion, FieldPart, FieldReport};
 pub use mesh::ContactMesh;
 pub use proximity::{Nearby, Proximity, find_proximities};
 pub use report::ContactReport;
@@ -106,6 +109,8 @@ pub struct Workspace {
     tree: Option<ElementTree>,
     candidates: detect::Candidates,
     refits: u32,
+    /// Memory of the field.
+    pub field: field::Memory,
 }
 
 /// Refits after which the tree is built anew, because its shape no longer fits the cloth.
@@ -134,6 +139,8 @@ impl Workspace {
 /// The parts of contact, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
+    /// A part of the field, before everything else.
+    Field(FieldPart),
     /// Repulsions within the thickness.
     Repulsion,
     /// Collision impulses.

@@ -3,6 +3,7 @@
 //! Cloth vertices come first, so their ids are the model's; obstacle vertices follow. A thin or open mesh is an obstacle
 //! like any other: it goes through the same triangle pipeline, as cloth of infinite mass. (Bridson 2003, 2.1)
 
+use super::field::{self, FieldMotion, FieldPart, FieldSettings};
 use super::{
     ContactInput, ContactMesh, ContactSettings, Nearby, PairRules, Part, Purpose, Resolved, Workspace, admit,
     resolve_for,
@@ -122,6 +123,18 @@ impl ContactScene {
         let mut end = self.with_input(proposal, |input| admit::admit(input, settings, workspace));
         end.truncate(self.cloth_count);
         end
+    }
+
+    /// Lets the field change where cloth would go; see [`field::carry_by_field`]. The model is the one this was made of.
+    pub fn carry_by_field(
+        &self,
+        proposal: &Proposal,
+        (model, air_density): (&Model, f64),
+        settings: &FieldSettings,
+        memory: &mut field::Memory,
+        observe: &mut dyn FnMut(FieldPart),
+    ) -> FieldMotion {
+        self.with_input(proposal, |input| field::carry_by_field(input, model, air_density, settings, memory, observe))
     }
 
     /// Puts cloth and obstacles together for one step.
