@@ -232,6 +232,80 @@ def limits(folder):
         bar(f"refusal: {mesh.stem} with edges of 1e-4", f"{seconds:.1f} s: {said}", report is None and seconds < 20)
 
 
+def random_body(random):
+    """Balls, rings, boxes and rods at random places, turned at random, joined without a boolean: most cross each other."""
+    import trimesh
+
+    parts = []
+    for _ in range(int(random.integers(2, 7))):
+        kind = random.choice(["ball", "ring", "box", "rod"])
+        size = random.uniform(0.15, 0.5)
+        if kind == "ball":
+            part = trimesh.creation.icosphere(3, radius=size)
+        elif kind == "ring":
+            part = trimesh.creation.torus(size, size * random.uniform(0.15, 0.5), 48, 24)
+        elif kind == "box":
+            part = trimesh.creation.box(size * random.uniform(0.3, 2.0, 3))
+        else:
+            part = trimesh.creation.capsule(size * 2, size * random.uniform(0.15, 0.5))
+        part.apply_transform(trimesh.transformations.random_rotation_matrix(random.random(3)))
+        part.apply_translation(random.uniform(-0.6, 0.6, 3))
+        parts.append(part)
+    body = trimesh.util.concatenate(parts)
+    body.apply_scale(10.0 ** random.uniform(-3, 3))
+    body.apply_translation(body.extents.max() * random.uniform(-20, 20, 3))
+    return body
+
+
+def randoms(folder, seed, number):
+    """Bodies that nobody tuned anything to: valid, arrived, and within half an edge."""
+    import numpy as np
+
+    random = np.random.default_rng(seed)
+    body = folder / "random.obj"
+    sound = arrived = near = 0
+    for at in range(number):
+        random_body(random).export(body)
+        count = int(10 ** random.uniform(3.3, 4.5))
+        report, said = fill(folder, body, count)
+        if report is None:
+            print(f"       | random {seed}.{at}, {count} | {said}", flush=True)
+            continue
+        fit, least, most = report["fit"], *report["dihedral_degrees"]
+        lag, far = fit["nodes_beyond_one_percent"], fit["triangles_beyond_half_an_edge"]
+        ratio = report["volume"] / fit["volume_of_body"]
+        print(
+            f"       | random {seed}.{at}, {count} | {report['source']}, {report['tets']} elements, aspect {report['aspect']['max']:.2f}, {least:.1f} to {most:.1f}, "
+            f"{lag} of {fit['boundary_nodes']} nodes lag, {far} triangles far ({fit['triangles_across_gaps']} across gaps), {report['crossing_boundary_pairs']} crossing pairs, "
+            f"volume {ratio:.3f}, {said:.1f} s", flush=True)
+        sound, arrived, near = sound + is_sound(report), arrived + (lag == 0), near + (far == 0)
+    bar(f"random bodies of seed {seed}: valid", f"{sound} of {number}", sound == number)
+    print(f"       | random bodies of seed {seed} | {arrived} of {number} with all nodes on the surface, {near} within half an edge everywhere")
+
+
+def turned_plates(folder, seed, number):
+    """Plates of random thickness, turned at random, with a count that is too small: filled all the same."""
+    import numpy as np
+    import trimesh
+
+    random = np.random.default_rng(seed)
+    path = folder / "plate.obj"
+    filled = 0
+    for at in range(number):
+        thickness = float(np.exp(random.uniform(np.log(0.012), np.log(0.06))))
+        plate = trimesh.creation.box([1, random.uniform(0.5, 1), thickness])
+        plate.apply_transform(trimesh.transformations.random_rotation_matrix(random.random(3)))
+        plate.export(path)
+        report, said = fill(folder, path, 10_000)
+        if report is None:
+            print(f"       | plate {seed}.{at}, {thickness:.4f} | {said}", flush=True)
+            continue
+        ratio = report["volume"] / report["fit"]["volume_of_body"]
+        filled += ratio > 0.95 or report["filling_edge"] is not None
+        print(f"       | plate {seed}.{at}, {thickness:.4f} | {report['tets']} elements, edge {report['finest_edge'] / thickness:.2f} of it, volume {ratio:.3f}, Euler characteristic {report['euler_characteristic']}, {said:.1f} s", flush=True)
+    bar(f"turned plates of seed {seed}: at least 95 % filled, or the edge is named", f"{filled} of {number}", filled == number)
+
+
 def threads(folder):
     for mesh in [BUNNY, ROOT / "assets/character_cc0/body_sit01.ply"]:
         for count in ["1", "2"]:
@@ -328,7 +402,9 @@ def main():
     parser.add_argument("--methods", default="optimise,elements,springs", help="of compression, for quality")
     parser.add_argument("--cases", default="", help="meshes of quality by name, with commas; all if none")
     parser.add_argument("--count", type=int, default=20_000, help="elements for a broken mesh")
-    parser.add_argument("--only", default="figures,speed,limits,quality,threads,broken,peers", help="parts, with commas")
+    parser.add_argument("--seed", type=int, default=1, help="of random bodies and turned plates")
+    parser.add_argument("--number", type=int, default=10, help="of these")
+    parser.add_argument("--only", default="figures,speed,limits,quality,random,plates,threads,broken,peers", help="parts, with commas")
     flags = parser.parse_args()
     parts = flags.only.split(",")
     results = {"figures": [], "quality": [], "speed": [], "broken": [], "peers": []}
@@ -343,6 +419,10 @@ def main():
             quality(folder, results["quality"], flags.quick, flags.methods.split(","), cases)
         if "limits" in parts:
             limits(folder)
+        if "random" in parts:
+            randoms(folder, flags.seed, flags.number)
+        if "plates" in parts:
+            turned_plates(folder, flags.seed, flags.number)
         if "threads" in parts:
             threads(folder)
         if "broken" in parts:

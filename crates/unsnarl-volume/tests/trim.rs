@@ -151,22 +151,6 @@ fn a_cut_through_an_open_sheet_ends_on_its_border_and_leaves_the_rest_of_it() {
     }
 }
 
-#[test]
-fn a_cut_that_meets_a_border_beside_a_vertex_leaves_no_needle() {
-    let mesh = sheet(20);
-    for turn in [-0.6_f64, -0.2, 0.0, 0.3, 0.8] {
-        for offset in [-0.04, -0.002, 0.0005, 0.002, 0.04] {
-            let normal = DVec3::new(turn.cos(), turn.sin(), 0.0);
-            let place = DVec3::new(0.5 + offset / 20.0, 0.0, 0.0);
-            let psi = |p: DVec3| normal.dot(p - place);
-            let trimmed = cut(&mesh, psi);
-            assert_sound(&mesh, psi, &trimmed);
-            let found = &trimmed.report.changed;
-            assert!(found.smallest > 5.0 && found.largest <= 130.0, "{turn} {offset}: {found:?}");
-        }
-    }
-}
-
 /// A sheet folded by right angles along every fourth column of nodes, its rows uneven.
 fn pleated(n: u32) -> TriMesh {
     let mut mesh = sheet(n);

@@ -314,7 +314,9 @@ fn warn_of_what_is_lost(flags: &Fill, made: &TetReport, found: &measure::TetMeas
     let share = found.shapes.volume / fit.volume_of_body;
     let has = format!("the mesh has {:.0} % of the body's volume", 100.0 * share);
     match made.filling_edge {
-        Some(edge) => session.warn(format!("{has}: the body is thinner than the elements; --edge {edge:.2e} would fill it")),
+        Some(edge) => {
+            session.warn(format!("{has}: the body is thinner than the elements; --edge {edge:.2e} would fill it"))
+        }
         None if (share - 1.0).abs() > VOLUME_SHARE => {
             session.warn(format!("{has}: parts thinner than an element are lost or joined: use more elements"));
         }

@@ -8,8 +8,8 @@
 //! their places in the lattice.
 //! Departs: the text has one choice of elements and one compression.
 
-use super::compress::{LOWEST, limits, widen};
 use super::OUTWARD_FACES;
+use super::compress::{LOWEST, limits, widen};
 use super::criteria::Refined;
 use super::envelope::{Candidate, Exceptions};
 use super::fit::{Far, Lies};
@@ -352,7 +352,12 @@ mod tests {
         let mut nodes = [out, within];
         nodes.sort_unstable();
         let mut exceptions = Exceptions::default();
-        except(&mut exceptions, &Ball, &chosen, &Lagging { places: &places, boundary: &boundary, nodes: &nodes, far: &[] });
+        except(
+            &mut exceptions,
+            &Ball,
+            &chosen,
+            &Lagging { places: &places, boundary: &boundary, nodes: &nodes, far: &[] },
+        );
         assert_eq!(exceptions.kept, [chosen.keys[within as usize]]);
         assert!(!exceptions.dropped.is_empty());
         let new = candidate(&mut refined, &Ball, LEVELS, &exceptions).expect("a ball");

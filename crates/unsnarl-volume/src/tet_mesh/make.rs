@@ -198,7 +198,6 @@ pub fn make(
     let mut exceptions = Exceptions::default();
     for round in 0..ROUNDS_AGAIN {
         let (crossings, lagging, far) = last.faults();
-        if std::env::var("DBG").is_ok() && round==0 { eprintln!("start faults {:?} tets {}", last.faults(), last.chosen.mesh.tets.len()); }
         if crossings + lagging + far == 0 || hear.stopped {
             break;
         }
@@ -221,7 +220,6 @@ pub fn make(
             break;
         }
         last = last.again(body, chosen, &mut report, &mut hear);
-        if std::env::var("DBG").is_ok() { eprintln!("round {round} split {split} new {is_new} faults {:?} tets {}", last.faults(), last.chosen.mesh.tets.len()); }
         if last.faults() < best.faults() {
             best = last.clone();
         }
@@ -351,8 +349,7 @@ impl Pressed {
     /// first.
     fn trouble(&self, field: &dyn Field) -> Vec<u32> {
         let far = self.far.iter().flat_map(|far| far.triangle);
-        let mut nodes: Vec<u32> =
-            self.lagging.iter().chain(&self.crossings.nodes).copied().chain(far).collect();
+        let mut nodes: Vec<u32> = self.lagging.iter().chain(&self.crossings.nodes).copied().chain(far).collect();
         nodes.sort_unstable();
         nodes.dedup();
         let distance = |node: u32| (field.value(self.places[node as usize]).abs(), node);

@@ -11,7 +11,6 @@
 //! Departs: full moves are Newton steps, since surfaces meet the level set at any angle; after the last sweep border
 //! nodes settle on their own; edges between bad flat pairs of triangles are swapped ([`super::flips`]).
 
-mod needles;
 mod relief;
 
 use super::envelope::Patch;
@@ -87,7 +86,6 @@ pub(super) struct Work<'a> {
     pub kinds: Vec<Kind>,
     pub split_edges: usize,
     pub flipped_edges: usize,
-    pub closed_edges: usize,
     rails: Vec<Option<EdgeId>>,
     rims: Vec<Option<Rim>>,
     /// The normal that each triangle had at first.
@@ -109,7 +107,6 @@ impl<'a> Work<'a> {
             kinds: vec![Kind::Held; patch.feet.len()],
             split_edges: patch.split_edges,
             flipped_edges: 0,
-            closed_edges: 0,
             rails: vec![None; patch.feet.len()],
             rims: Vec::new(),
             references: Vec::new(),
@@ -233,9 +230,6 @@ impl<'a> Work<'a> {
             }
         }
         self.relieve();
-        if self.close_needles() {
-            self.relieve();
-        }
         shares
     }
 

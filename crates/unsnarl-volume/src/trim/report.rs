@@ -70,8 +70,6 @@ pub struct TrimReport {
     pub split_edges: usize,
     /// Edges swapped.
     pub flipped_edges: usize,
-    /// Short edges of needles that were closed up to one node.
-    pub closed_edges: usize,
     /// Vertices that refining the input added where nodes would lag or angles stay wide.
     pub refined: usize,
     /// Nodes that are not where they were in the input.
@@ -161,7 +159,6 @@ pub(super) fn finish(parts: Parts<'_>) -> Finished {
         passes: selection.passes,
         split_edges: work.split_edges,
         flipped_edges: work.flipped_edges,
-        closed_edges: work.closed_edges,
         refined: surface.positions.len() - mesh.positions.len(),
         moved: has_moved.iter().filter(|&&moved| moved).count(),
         surface_gap: surface_gap(surface, &positions, &has_moved),

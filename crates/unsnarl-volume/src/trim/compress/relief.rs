@@ -13,10 +13,10 @@ use crate::trim::surface::Foot;
 use unsnarl_geometry::{DVec3, EdgeId, Topology, TriangleId, VertexId};
 
 /// Angles above this are worked on, so many rounds.
-pub(super) const WIDE_DEGREES: f64 = 127.0;
+const WIDE_DEGREES: f64 = 127.0;
 const ROUNDS: usize = 12;
 /// Rounds of splits, and of searches after each.
-const SPLITTING_ROUNDS: usize = 12;
+const SPLITTING_ROUNDS: usize = 4;
 const SEARCHES: usize = 2;
 /// Where a longest edge may be split, as shares of it.
 const SHARES: [f64; 7] = [0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8];
@@ -77,23 +77,21 @@ impl Work<'_> {
         angles_degrees(corners).into_iter().fold(0.0, f64::max)
     }
 
-    pub(super) fn positions_of(&self, corners: [VertexId; 3]) -> [DVec3; 3] {
+    fn positions_of(&self, corners: [VertexId; 3]) -> [DVec3; 3] {
         corners.map(|corner| self.feet[corner.index()].position)
-    }
-
-    /// Whether a node is not where the input had it.
-    pub(super) fn has_moved(&self, node: VertexId) -> bool {
-        let foot = self.feet[node.index()].position;
-        let is_new = |vertex: usize| vertex >= self.surface.input || self.surface.positions[vertex] != foot;
-        self.origin[node.index()].is_none_or(|vertex| is_new(vertex as usize))
     }
 
     /// Triangles with a wide angle and a node that has moved, the widest first.
     fn wide_triangles(&self) -> Vec<TriangleId> {
+        let has_moved = |node: &VertexId| {
+            let foot = self.feet[node.index()].position;
+            let is_new = |vertex: usize| vertex >= self.surface.input || self.surface.positions[vertex] != foot;
+            self.origin[node.index()].is_none_or(|vertex| is_new(vertex as usize))
+        };
         let width = |at: usize| {
             let corners = self.topology.triangle(TriangleId::new(at));
             let angle = self.largest_angle(self.positions_of(corners));
-            (angle > WIDE_DEGREES && corners.iter().any(|corner| self.has_moved(*corner))).then_some((angle, at))
+            (angle > WIDE_DEGREES && corners.iter().any(has_moved)).then_some((angle, at))
         };
         let mut found: Vec<(f64, usize)> = (0..self.topology.triangle_count()).filter_map(width).collect();
         found.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
