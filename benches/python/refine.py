@@ -58,7 +58,7 @@ def dirty_frames(cache, paths):
     if bodies is not None:
         faces = np.vstack([faces, bodies.astype(int) + len(read(paths[0])["positions"])])
     theirs = ipctk.CollisionMesh(points_of(paths[0]), ipctk.edges(faces), faces)
-    # The tree lists the same candidates as the hash grid, several times as fast; pairs are decided by the same exact tests.
+    # The tree is several times as fast as the hash grid; what it lists is decided by the same tests.
     tree = ipctk.LBVH()
     return [path.name for path in paths if ipctk.has_intersections(theirs, np.asfortranarray(points_of(path)), tree)]
 

@@ -23,8 +23,8 @@ const LIFT: f64 = 0.5;
 /// Rings do not go on beyond vertices with more edges: a hub would carry them over the whole mesh, again and again.
 const MOST_EDGES: usize = 64;
 
-/// Goals of stopped vertices and of what surrounds them, in order: vertices are at `end` and were stopped on their way to
-/// `targets`.
+/// Goals of stopped vertices and of what surrounds them, in order: vertices are at `end` and were stopped on their way
+/// to `targets`.
 pub(super) fn eased(
     topology: &Topology,
     cloth_count: usize,

@@ -16,8 +16,8 @@ const PASSES: usize = 12;
 /// Contacts may close by this part of their gap; the rest is for later levels.
 const CLOSING: f64 = 0.2;
 
-/// Goals of the vertices that can go on, on the way from where they are (`left.start`) to their targets (`left.end`), in
-/// order. `pairs` are sorted.
+/// Goals of the vertices that can go on, on the way from where they are (`left.start`) to their targets (`left.end`),
+/// in order. `pairs` are sorted.
 pub(super) fn slid(
     topology: &Topology,
     cloth_count: usize,
