@@ -18,7 +18,6 @@ struct FlatVertex {
 }
 
 /// The vertices that are to be flat.
-#[derive(Default)]
 pub(super) struct Flatness {
     vertices: Vec<FlatVertex>,
 }
@@ -27,7 +26,10 @@ impl Flatness {
     /// By how strongly each vertex is to be flat, beside the stiffness of cloth; no entry is nothing.
     pub fn new(topology: &Topology, bounds: &StrainBounds, stiffness: &[f64], row_of: &[Option<usize>]) -> Self {
         let of_vertex = |(vertex, &stiffness): (usize, &f64)| {
-            let weights = weights(topology, bounds, VertexId::new(vertex)).filter(|_| stiffness > 0.0)?;
+            if stiffness <= 0.0 {
+                return None;
+            }
+            let weights = weights(topology, bounds, VertexId::new(vertex))?;
             let term = |(at, weight): (VertexId, f64)| (at.index(), row_of.get(at.index()).copied().flatten(), weight);
             let terms: Vec<_> = weights.into_iter().map(term).collect();
             terms.iter().any(|term| term.1.is_some()).then_some(FlatVertex { stiffness, terms })

@@ -12,7 +12,7 @@
 //! ```
 //!
 //! Where cloth is to be carried along, `sum b |(x_i - x_i0) - (x_j - x_j0)|^2` over the edges is added: what was moved takes its surroundings with it instead of
-//! being folded out of them. Where cloth is to be flat, bending is added ([`super::flatness`]).
+//! being folded out of them. Where cloth is to be flat, bending is added (`rearrange::flatness`).
 //!
 //! The solve carries strain across the whole of the free cloth at once, so cloth that gives way at one place comes to rest within some tens of rounds; one that has to go elsewhere as a
 //! whole takes hundreds.
