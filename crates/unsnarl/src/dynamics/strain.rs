@@ -25,8 +25,11 @@ pub const BIAS: f64 = 0.2;
 pub const MILD: f64 = 0.05;
 /// The part of a stretch from before the step that is undone in a step.
 pub const RATE: f64 = 0.1;
-/// Stretches beyond a limit by less than this part of it are left.
-const TOLERANCE: f64 = 2e-3;
+/// Nothing is done before a stretch is beyond its limit by this part of it: what was drawn together is not looked after again
+/// in every step.
+const START: f64 = 0.01;
+/// Where something is done, stretches beyond a limit by less than this part of it are left.
+const TOLERANCE: f64 = 1e-3;
 /// Sweeps over what is drawn out and what is near.
 const SWEEPS: u32 = 24;
 
@@ -115,7 +118,7 @@ impl Stretch {
     }
 
     fn exceeds(&self, bounds: &Bounds) -> bool {
-        let share = 1.0 + TOLERANCE;
+        let share = 1.0 + START;
         self.warp() > bounds.warp * share
             || self.weft() > bounds.weft * share
             || self.longest().0 > bounds.longest * share
@@ -216,7 +219,7 @@ fn draw_together(
                 (bounds.longest, length, direction)
             }
         };
-        if length <= bound * (1.0 + 0.5 * TOLERANCE) {
+        if length <= bound * (1.0 + TOLERANCE) {
             continue;
         }
         let weights: [f64; 3] = std::array::from_fn(|k| along * stretch.weights[0][k] + across * stretch.weights[1][k]);
