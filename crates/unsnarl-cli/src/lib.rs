@@ -19,7 +19,7 @@ use std::process::ExitCode;
 #[command(
     name = "unsnarl",
     version,
-    about,
+    about = "Untangles cloth, proves that it did, and dresses, simulates and refines it without intersections",
     after_help = "Example:\n  unsnarl check samples/hanky_bli.obj --picture out.png"
 )]
 struct Cli {

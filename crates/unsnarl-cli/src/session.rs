@@ -135,3 +135,11 @@ impl Failure {
         ExitCode::from(2)
     }
 }
+
+/// Refuses a file in a folder that is not there before work is done for it.
+pub fn check_folder(path: &Path) -> Result<(), Failure> {
+    match path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        Some(folder) if !folder.is_dir() => Err(Failure::usage(format!("{}: there is no such folder", path.display()))),
+        _ => Ok(()),
+    }
+}

@@ -277,7 +277,7 @@ fn bad_input_is_named_in_one_line() {
         (&["refine", "g.obj", "-o", "out.obj", "--frames", "0..2"], "--frames goes with a cache"),
         (&["refine", "g.obj", "-o", "out.obj", "--frames", "2..1"], "comes after"),
         (&["refine", "g.obj", "-o", "out.obj", "--crease-angle", "nan"], "expected 0 to 180"),
-        (&["refine", "g.obj", "-o", "nowhere/out.obj"], "cannot write"),
+        (&["refine", "g.obj", "-o", "nowhere/out.obj"], "nowhere/out.obj: there is no such folder"),
     ] {
         let run = folder.run(arguments);
         assert_eq!(run.status, 2, "{arguments:?}: {}", run.err);

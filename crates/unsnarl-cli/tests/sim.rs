@@ -207,3 +207,50 @@ fn an_impossible_rigid_body_is_one_line_and_nothing_is_written() {
     assert_eq!(run.err.trim_end(), "error: s.toml:3: rigid.0.density: -3; expected a number above 0");
     assert!(!folder.path("out").exists());
 }
+
+const SHEETS: &str = "[scene]\nframes = 3\n[[cloth]]\nsheet = { size = [0.3, 0.3], cells = [8, 8] }\nrotation = [90, 0, 0]\n\
+                      copies = { count = 3, step = [0, 0.02, 0], turn = [0, 20, 0] }\n\
+                      [[body]]\nbox = { size = [0.1, 0.1, 0.1] }\nposition = [0, -0.06, 0]\n[collision]\nmethod = \"field\"\n";
+
+#[test]
+fn a_field_is_reported_dumped_and_goes_on_to_the_same_bytes_on_any_number_of_threads() {
+    let folder = Folder::new().with("s.toml", SHEETS);
+    let run = folder.run(&["-q", "sim", "s.toml", "-o", "whole", "--threads", "1", "--field-dump", "3=f.nrrd"]);
+    assert_eq!((run.status, run.err.as_str()), (0, ""));
+    let lines = std::fs::read_to_string(folder.path("whole/frames.jsonl")).unwrap();
+    let rows: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(rows.iter().all(|row| row["field"]["voxels"].as_u64() > Some(500)));
+    assert!(rows.iter().all(|row| row["intersecting_triangle_pairs"] == 0));
+    assert!(rows.iter().any(|row| row["field"]["carried_vertices"].as_u64() > Some(10)));
+    assert!(rows.iter().all(|row| row["stages"]["field"]["solve"].as_f64() >= Some(0.0)));
+    let dump = std::fs::read(folder.path("f.nrrd")).unwrap();
+    let header = dump.windows(2).position(|pair| pair == b"\n\n").unwrap();
+    let text = std::str::from_utf8(&dump[..header]).unwrap();
+    assert!(text.starts_with("NRRD0004\n"));
+    let sizes = text.lines().find_map(|line| line.strip_prefix("sizes: ")).unwrap();
+    let count: usize = sizes.split(' ').map(|size| size.parse::<usize>().unwrap()).product();
+    assert_eq!(dump.len() - header - 2, 4 * count);
+    let part = folder.run(&["-q", "sim", "s.toml", "-o", "part", "--threads", "2"]);
+    assert_eq!(part.status, 0);
+    assert!(frames(&folder, "whole") == frames(&folder, "part"));
+    let again = folder.run(&["-q", "sim", "s.toml", "-o", "part", "--resume", "--from", "1", "--threads", "2"]);
+    assert_eq!((again.status, again.err.as_str()), (0, ""));
+    assert!(frames(&folder, "whole") == frames(&folder, "part"));
+}
+
+#[test]
+fn a_dump_that_cannot_be_is_one_line() {
+    let folder = Folder::new().with("s.toml", SHEETS).with("plain.toml", SCENE);
+    let rows = [
+        ("s.toml", "9=f.nrrd", "expected a frame from 1 to 3"),
+        ("s.toml", "f.nrrd", "expected FRAME=FILE"),
+        ("s.toml", "x=f.nrrd", "expected the number of a frame"),
+        ("plain.toml", "1=f.nrrd", "the scene has no field"),
+    ];
+    for (scene, asked, expected) in rows {
+        let run = folder.run(&["sim", scene, "-o", "out", "--field-dump", asked]);
+        assert_eq!(run.status, 2, "{asked}");
+        assert!(run.err.contains(expected) && run.err.trim_end().lines().count() == 1, "{}", run.err);
+        assert!(!folder.path("out").exists());
+    }
+}

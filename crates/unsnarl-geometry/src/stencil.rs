@@ -35,7 +35,12 @@ impl Stencil {
     /// The weighted sum of a quantity over the four vertices: the gap of positions, the approach of velocities.
     #[inline]
     pub fn apply(&self, values: &[DVec3]) -> DVec3 {
-        let [a, b, c, d] = self.vertices.map(|vertex| values[vertex.index()]);
+        self.sum(self.vertices.map(|vertex| values[vertex.index()]))
+    }
+
+    /// The weighted sum of the values of its four vertices.
+    #[inline]
+    pub fn sum(&self, [a, b, c, d]: [DVec3; 4]) -> DVec3 {
         let [p, q, r, s] = self.weights;
         (a * p + b * q) + (c * r + d * s)
     }

@@ -50,6 +50,11 @@ pub struct Topology {
 impl Topology {
     /// Checks the triangles and derives the rest.
     pub fn new(vertex_count: usize, triangles: &[[u32; 3]]) -> Result<Self, TopologyError> {
+        Self::of_triangles(vertex_count, triangles.to_vec())
+    }
+
+    /// As [`Topology::new`], of triangles that need not be kept: large meshes are not copied.
+    pub fn of_triangles(vertex_count: usize, triangles: Vec<[u32; 3]>) -> Result<Self, TopologyError> {
         for (index, &[a, b, c]) in triangles.iter().enumerate() {
             if let Some(&vertex) = [a, b, c].iter().find(|&&vertex| vertex as usize >= vertex_count) {
                 return Err(TopologyError::OutOfRange { triangle: index, vertex, vertex_count });
@@ -59,7 +64,7 @@ impl Topology {
                 return Err(TopologyError::Repeated { triangle: index, vertex });
             }
         }
-        let triangles: Vec<[VertexId; 3]> = triangles.iter().map(|triangle| triangle.map(VertexId)).collect();
+        let triangles: Vec<[VertexId; 3]> = triangles.into_iter().map(|triangle| triangle.map(VertexId)).collect();
         let (edges, triangle_edges) = number_edges(vertex_count, &triangles);
         let rows_of_triangles = || {
             (

@@ -3,6 +3,7 @@
 pub mod animation;
 pub mod cache;
 pub mod export;
+pub mod field_file;
 pub mod garment_file;
 pub mod level_set_file;
 pub mod mesh;

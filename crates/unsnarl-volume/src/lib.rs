@@ -1,7 +1,7 @@
 //! Functions of space. Knows no cloth.
 //!
 //! [`grid`] holds samples near a surface, [`level_set`] makes signed distances of them, [`tet_mesh`] fills bodies with
-//! tetrahedra, [`field`] is what a reader of any needs to know. Distances are in the unit of the mesh (metres),
+//! tetrahedra, [`velocity_grid`] keeps air between surfaces, [`field`] is what a reader of any needs to know. Distances are in the unit of the mesh (metres),
 //! negative inside.
 
 pub mod field;
@@ -10,6 +10,7 @@ pub mod level_set;
 pub mod sheet_field;
 pub mod tet_mesh;
 pub mod trim;
+pub mod velocity_grid;
 pub mod winding_tree;
 
 pub use field::Field;

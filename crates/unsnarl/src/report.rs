@@ -1,7 +1,7 @@
 //! What a step or a frame did, for people and for files.
 
 use crate::analysis::report::TypeCounts;
-use crate::contact::ContactReport;
+use crate::contact::{ContactReport, FieldReport};
 use crate::dynamics::DynamicsReport;
 use crate::geometry::VertexId;
 use crate::rigid;
@@ -16,6 +16,8 @@ pub struct StepReport {
     pub contacts: usize,
     /// What contact did.
     pub collision: ContactReport,
+    /// What the field did, with `method = "field"`.
+    pub field: Option<FieldReport>,
     /// Contours at the start of the step; 0 where nobody looked.
     pub contours: usize,
     /// Red vertices at the start of the step.
@@ -47,6 +49,9 @@ pub struct FrameReport {
     pub contacts: usize,
     /// What contact did.
     pub collision: CollisionSummary,
+    /// What the field did, the worst of all steps; absent with other methods.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub field: Option<FieldReport>,
     /// Steps at whose start something crossed; 0 with the untangler off, which does not look.
     pub tangled_steps: u32,
     /// Edges that the untangler shortens or gives back in the last step.
@@ -61,6 +66,10 @@ pub struct FrameReport {
     pub intersections: TypeCounts,
     /// The largest stretch at the end of the frame; 1 is unstretched.
     pub largest_stretch: f64,
+    /// 99 % of the triangles are stretched less at the end of the frame.
+    pub stretch_99: f64,
+    /// 99.9 % of the triangles are stretched less at the end of the frame.
+    pub stretch_99_9: f64,
     /// What simulated bodies did; absent where there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rigid: Option<rigid::Report>,
@@ -127,6 +136,9 @@ impl FrameReport {
         self.solver_iterations += step.dynamics.iterations;
         self.contacts = step.contacts;
         self.collision.add(&step.collision);
+        if let Some(later) = step.field {
+            self.field = Some(self.field.map_or(later, |before| before.join(later)));
+        }
         self.tangled_steps += u32::from(step.contours > 0);
         self.pulls = step.pulls;
         self.pinched = step.pinched.len();

@@ -196,6 +196,8 @@ pub struct DynamicsSettings {
     pub sewing: f64,
     /// Over how long threads are drawn in, seconds of the scene. Shorter: seams close faster and jerk.
     pub sewing_time: f64,
+    /// Rounds of strain limiting after contact. More: less strain where bodies squeeze cloth. 0: none.
+    pub strain_rounds: u32,
     /// What only the mass-spring model has.
     pub mass_spring: MassSpringSettings,
 }
@@ -244,6 +246,7 @@ impl Default for DynamicsSettings {
             newton: 1,
             sewing: 50.0,
             sewing_time: 1.0,
+            strain_rounds: 2,
             mass_spring: MassSpringSettings::default(),
         }
     }

@@ -8,7 +8,7 @@ use crate::analysis::report::TypeCounts;
 use crate::analysis::{self, Assembly, PartKind, Tangle};
 use crate::bodies::keyframes::Keyframes;
 use crate::bodies::{Body, Form, Surfaces};
-use crate::contact::{ContactScene, FinalFrameChoice, ObstacleMesh};
+use crate::contact::{ContactScene, FieldGrid, FinalFrameChoice, ObstacleMesh};
 use crate::coupling::{self, Rider};
 use crate::dynamics::{self, Guidance, Hold};
 use crate::geometry::math::is_finite;
@@ -20,7 +20,7 @@ use crate::rigid_world::RigidWorld;
 use crate::scene::environment::Environment;
 use crate::settings::Settings;
 use crate::state::State;
-use crate::step::{Stage, Workspace, largest_stretch, step};
+use crate::step::{Stage, Workspace, largest_stretch, step, stretches};
 use crate::untangle::bodies::flypaper::FlypaperWeights;
 use crate::untangle::bodies::pinch::BodyMeshes;
 use crate::untangle::mesh_sizes::mesh_sizes;
@@ -196,6 +196,16 @@ impl Simulation {
         Self { world, state, settings, shown: None, pinched: Vec::new(), workspace: Workspace::default() }
     }
 
+    /// Keeps the grid of every step, for [`Simulation::field_grid`]; only `method = "field"` has one.
+    pub fn keep_field_grid(&mut self, keeps: bool) {
+        self.workspace.contact.field.keeps_grid = keeps;
+    }
+
+    /// The grid of the last step, if it was kept.
+    pub fn field_grid(&self) -> Option<&FieldGrid> {
+        self.workspace.contact.field.grid.as_ref()
+    }
+
     /// Goes on by a duration, in equal steps no longer than the settings and the model allow. `observe` hears of every
     /// stage; when it says stop, the step is finished and nothing more is done.
     pub fn advance(
@@ -213,8 +223,12 @@ impl Simulation {
         Ok(report)
     }
 
-    /// Tells what meets at the end of a frame.
+    /// Tells what meets at the end of a frame, and how far cloth is stretched.
     fn look(&mut self, report: &mut FrameReport) {
+        let mut stretches = stretches(&self.world.model, &self.state);
+        stretches.sort_unstable_by(f64::total_cmp);
+        let share = |of: f64| stretches.get((of * stretches.len() as f64) as usize).copied().unwrap_or(0.0);
+        (report.stretch_99, report.stretch_99_9) = (share(0.99), share(0.999));
         let positions = self.world.all_positions(&self.state);
         let memory = &mut self.workspace.analysis;
         let verdict = analysis::verdict(&self.world.assembly, &positions, &mut memory.workspace);

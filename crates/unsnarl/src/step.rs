@@ -7,18 +7,19 @@
 
 mod analyses;
 mod trial;
+mod unstrain;
 
 pub use analyses::Analyses;
 
 use crate::analysis::Tangle;
 use crate::bodies::{self, Moment, Obstacle};
-use crate::contact::{self, CollisionMethod, Part};
+use crate::contact::{self, Part};
 use crate::coupling::{self, Guess};
 use crate::dynamics::{self, Guidance, Hold, Start};
 use crate::geometry::{DVec3, TriangleId, VertexId};
 use crate::model::Model;
 use crate::report::StepReport;
-use crate::rest_shape::principal_stretches;
+use crate::rest_shape::{RestShape, principal_stretches};
 use crate::rigid::{self, RigidState, Wrench};
 use crate::settings::{Flypaper, Settings};
 use crate::simulation::World;
@@ -160,11 +161,12 @@ fn step_cloth(
         calm: places.calm(world, &state, &stuck, settings),
         settings,
     };
-    let Outcome { proposed, contacts, collision, pushes } = trial.run(workspace, observe);
+    let Outcome { proposed, contacts, collision, pushes, field } = trial.run(workspace, observe);
     let mut report = StepReport {
         dynamics: proposed.report,
         contacts,
         collision,
+        field,
         contours: whole.contours.len(),
         red_vertices: tangle.colours.red_vertices.len(),
         pulls: state.pulls.len(),
@@ -215,7 +217,7 @@ impl<'a> Places<'a> {
 
 /// What crosses at the start of the step, where somebody wants to know.
 fn crossing(world: &World, positions: &[DVec3], settings: &Settings, memory: &mut Analyses) -> Arc<Tangle> {
-    let wanted = settings.untangle.method != Method::Off && settings.collision.method == CollisionMethod::Pipeline;
+    let wanted = settings.untangle.method != Method::Off && settings.collision.is_proved();
     if wanted { memory.at(&world.assembly, positions) } else { Arc::default() }
 }
 
@@ -346,16 +348,25 @@ impl Stuck {
     }
 }
 
-/// The largest stretch of a triangle over all directions; 1 is unstretched, 0 where there is no triangle. Torn triangles
-/// and those on their way back do not count.
+/// The largest stretch of a triangle over all directions, against the rest shapes that are in force; 1 is unstretched, 0
+/// where there is no triangle. Torn triangles and those on their way back do not count.
 pub fn largest_stretch(model: &Model, state: &State) -> f64 {
-    let corner = |vertex: VertexId| state.positions[vertex.index()];
-    let counts = |at: usize| !state.tearing.yielded.contains_key(&TriangleId::new(at));
-    (model.topology.triangles().par_iter().zip(&state.rest_shapes).enumerate())
-        .filter(|(at, _)| state.tearing.yielded.is_empty() || counts(*at))
-        .filter_map(|(_, (corners, shape))| principal_stretches(shape, corners.map(corner)))
+    counted(model, state, &state.rest_shapes).reduce(|| 0.0, f64::max)
+}
+
+/// The stretch of every triangle that counts, in order, each in its longest direction, against undisturbed rest shapes:
+/// what the untangler shortens for a while is not strained when it follows.
+pub fn stretches(model: &Model, state: &State) -> Vec<f64> {
+    counted(model, state, &model.rest_shapes).collect()
+}
+
+fn counted<'a>(model: &'a Model, state: &'a State, shapes: &'a [RestShape]) -> impl ParallelIterator<Item = f64> + 'a {
+    let corner = move |vertex: VertexId| state.positions[vertex.index()];
+    let counts = move |at: usize| !state.tearing.yielded.contains_key(&TriangleId::new(at));
+    (model.topology.triangles().par_iter().zip(shapes).enumerate())
+        .filter(move |(at, _)| state.tearing.yielded.is_empty() || counts(*at))
+        .filter_map(move |(_, (corners, shape))| principal_stretches(shape, corners.map(corner)))
         .map(|[largest, _]| largest)
-        .reduce(|| 0.0, f64::max)
 }
 
 #[cfg(test)]

@@ -234,3 +234,29 @@ fn kept_vertices_are_where_they_were() {
     let verdict = analysis::verdict(ladder.finest(), &refined.positions, &mut Workspace::default());
     assert!(verdict.is_clean());
 }
+
+/// Whatever lies between two copies of a pleated sheet keeps the kink of the pleats, whichever rule put it there, and
+/// the smooth place of a ridge is beyond the copies at every level until the edges are as short as the gap. So vertices are
+/// stopped at late levels, too: it cannot be asked of every frame that none are.
+#[test]
+fn between_two_copies_of_a_pleat_every_clean_state_has_targets_that_cross() {
+    let pleat = |u: f64| 0.08 * zigzag(4.0 * u);
+    let between = |gap: f64, level: u32, seed: u32| {
+        let noise = |u: f64, v: f64| (f64::from(seed) + 1e4 * u.mul_add(12.9898, v * 78.233)).sin();
+        let cloth = sheet(8 << level, |u, v| DVec3::new(u, pleat(u) + 0.8 * gap * noise(u, v), v));
+        let copies = [-gap, gap].map(|lift| sheet(8, move |u, v| DVec3::new(u, pleat(u) + lift, v)));
+        assembly(&[&cloth], &[&copies[0], &copies[1]])
+    };
+    for level in 0..5 {
+        for seed in 0..3 {
+            let subject = between(1e-5, level, seed);
+            assert!(analysis::verdict(&subject.0, &subject.1, &mut Workspace::default()).is_clean());
+            assert!(run(&subject, 1, &plain()).pairs > 0, "level {level}, seed {seed}: targets have to cross");
+            let ours = run(&subject, 1, &RefineSettings::default());
+            assert!(ours.pairs == 0 && ours.levels[0].stopped_by_bodies > 0, "level {level}, seed {seed}");
+        }
+    }
+    // The gap is what stops them.
+    let wide = run(&between(0.05, 0, 0), 4, &RefineSettings::default());
+    assert_eq!(wide.levels.iter().map(|level| level.stopped_by_bodies).sum::<usize>(), 0);
+}

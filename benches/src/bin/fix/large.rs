@@ -87,13 +87,15 @@ pub fn never_worse(options: &Options, bars: &mut Bars) {
     }
 }
 
-/// Suits over each other in twos and threes, the first innermost, beside the 99th percentile of stretch of a build
-/// before places and contour minimisation.
+/// Suits over each other in twos and threes, the first innermost. A build before places and contour minimisation left
+/// five of six such cases with a 99th percentile of stretch between 1.38 and 3.9: all have to be below the least of it.
+/// Cloth that was compressed instead counts as strained as well.
 pub fn layers(options: &Options, bars: &mut Bars) {
     const SECONDS: f64 = 120.0;
+    const STRAIN: f64 = 1.38;
     let folder = Path::new("assets/character_cc0/clothes_fitted");
     let (mut trials, mut lower, mut longest) = (Vec::new(), 0, 0.0_f64);
-    for (suits, before) in LAYERED {
+    for suits in LAYERED {
         let label = suits.join(" under ");
         if !label.contains(&options.only) {
             continue;
@@ -102,9 +104,9 @@ pub fn layers(options: &Options, bars: &mut Bars) {
         match Subject::read_layers(&paths) {
             Ok(subject) => {
                 let trial = on_threads(2, || Trial::run_on_the_clock(label, subject, SECONDS));
-                println!("{}  {:.1} s on the clock, before {before:.3}", trial.line(), trial.wall_seconds);
+                println!("{}  {:.1} s on the clock", trial.line(), trial.wall_seconds);
                 longest = longest.max(trial.wall_seconds);
-                lower += usize::from(trial.stretch.p99 < *before);
+                lower += usize::from(trial.stretch.p99 < STRAIN && trial.edges.p01 > 1.0 / STRAIN);
                 trials.push(trial);
             }
             Err(reason) => println!("{label}: not run: {reason}"),
@@ -116,19 +118,16 @@ pub fn layers(options: &Options, bars: &mut Bars) {
     bars.hold_clean("layers of suits", &trials);
     let count = trials.len();
     let is_met = lower == count;
-    bars.hold("layers, 99th percentile of stretch lower than before", format!("{lower} of {count}"), "all", is_met);
+    bars.hold("layers, strain below the least of before, 1.38", format!("{lower} of {count}"), "all", is_met);
     bars.hold("layers, seconds at most", format!("{longest:.0}"), "below 120", longest < SECONDS);
 }
 
-/// Less than this is nothing: where the build before was not measured, the bar is missed.
-const NOT_MEASURED: f64 = f64::NAN;
-
-/// Suits from the inside out, and their 99th percentile of stretch before.
-const LAYERED: &[(&[&str], f64)] = &[
-    (&["male_casualsuit02", "male_casualsuit04"], NOT_MEASURED),
-    (&["male_casualsuit04", "male_casualsuit05"], NOT_MEASURED),
-    (&["female_sportsuit01", "female_casualsuit01"], NOT_MEASURED),
-    (&["male_casualsuit02", "male_casualsuit05"], NOT_MEASURED),
-    (&["male_casualsuit02", "male_casualsuit04", "male_casualsuit05"], NOT_MEASURED),
-    (&["male_casualsuit04", "male_casualsuit02", "male_casualsuit05"], NOT_MEASURED),
+/// Suits from the inside out.
+const LAYERED: &[&[&str]] = &[
+    &["male_casualsuit02", "male_casualsuit04"],
+    &["male_casualsuit04", "male_casualsuit05"],
+    &["female_sportsuit01", "female_casualsuit01"],
+    &["male_casualsuit02", "male_casualsuit05"],
+    &["male_casualsuit02", "male_casualsuit04", "male_casualsuit05"],
+    &["male_casualsuit04", "male_casualsuit02", "male_casualsuit05"],
 ];

@@ -7,7 +7,7 @@ mod size;
 
 use crate::gaps::length;
 use crate::inputs::{Inputs, MeshFlags};
-use crate::session::{Failure, Session};
+use crate::session::{Failure, Session, check_folder};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -371,6 +371,7 @@ fn targets(flags: &Flags) -> Result<Vec<PathBuf>, Failure> {
             let name = flags.output.display();
             return Err(Failure::usage(format!("{name}: the name does not say a kind of mesh file, such as .obj")));
         }
+        check_folder(&flags.output)?;
         return Ok(vec![flags.output.clone()]);
     }
     let mut targets = Vec::new();

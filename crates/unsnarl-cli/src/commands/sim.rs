@@ -10,12 +10,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use unsnarl::bodies::{Body, Form};
-use unsnarl::contact::Part;
+use unsnarl::contact::{CollisionMethod, FieldPart, Part};
 use unsnarl::report::FrameReport;
 use unsnarl::simulation::{Flow, Simulation};
 use unsnarl::step::Stage;
 use unsnarl_geometry::{Aabb, DVec3};
 use unsnarl_io::cache::Cache;
+use unsnarl_io::field_file;
 use unsnarl_io::picture::{Colour, Frame, MeshStyle, Paint, Picture, View, Wireframe};
 use unsnarl_io::scene_file::{self, Scene};
 
@@ -45,6 +46,9 @@ pub struct Flags {
     /// Draw the last frame into this PNG
     #[arg(long, value_name = "PNG")]
     picture: Option<PathBuf>,
+    /// Write the velocity grid of a frame's last step into an NRRD file; for scenes with method = "field"
+    #[arg(long, value_name = "FRAME=NRRD")]
+    field_dump: Option<String>,
     /// Print the JSON schema of scene files and do nothing else
     #[arg(long)]
     schema: bool,
@@ -71,10 +75,26 @@ struct StageSeconds {
     untangle: f64,
     propose: f64,
     keep_out: f64,
+    field: FieldSeconds,
     repulsion: f64,
     impulses: f64,
     zones: f64,
     finish: f64,
+}
+
+/// The parts of the field.
+#[derive(Clone, Copy, Default, Serialize)]
+struct FieldSeconds {
+    rasterise: f64,
+    density: f64,
+    solve: f64,
+    carry: f64,
+}
+
+impl FieldSeconds {
+    fn total(&self) -> f64 {
+        self.rasterise + self.density + self.solve + self.carry
+    }
 }
 
 #[derive(Serialize)]
@@ -96,7 +116,10 @@ struct SimReport {
     tangled_frames: u64,
     /// As they are shown: cloth inside bodies is taken out.
     tangled_shown_frames: u64,
+    /// Of all frames.
     largest_stretch: f64,
+    stretch_99: f64,
+    stretch_99_9: f64,
     seconds: f64,
 }
 
@@ -113,10 +136,11 @@ pub fn run(flags: &Flags, session: &Session) -> Result<ExitCode, Failure> {
     for remark in &scene.remarks {
         session.note(remark);
     }
+    let dump = flags.field_dump.as_deref().map(|asked| FieldDump::new(asked, &scene)).transpose()?;
     let (cache, first, simulation) = open(flags, folder, scene.clone())?;
     let stop = stop_flag()?;
     let alongside = Alongside::open(&scene, &cache, folder, first)?;
-    let outcome = simulate(&scene, (&cache, alongside.as_ref()), first, simulation, &stop, session)?;
+    let outcome = simulate(&scene, (&cache, alongside.as_ref(), dump.as_ref()), first, simulation, &stop, session)?;
     if let Some(png) = &flags.picture {
         draw(&cache, outcome.last_frame, &scene, png)?;
     }
@@ -205,7 +229,7 @@ fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
 
 fn simulate(
     scene: &Scene,
-    (cache, alongside): (&Cache, Option<&Alongside>),
+    (cache, alongside, dump): (&Cache, Option<&Alongside>, Option<&FieldDump>),
     first: u32,
     mut simulation: Simulation,
     stop: &AtomicBool,
@@ -231,12 +255,16 @@ fn simulate(
         tangled_frames: 0,
         tangled_shown_frames: 0,
         largest_stretch: 0.0,
+        stretch_99: 0.0,
+        stretch_99_9: 0.0,
         seconds: 0.0,
     };
     let bar = session.progress(u64::from(scene.frames.saturating_sub(first)), "frames");
     let mut log_at = LOG_INTERVAL;
     for frame in first + 1..=scene.frames {
         let start = Instant::now();
+        let dump = dump.filter(|dump| dump.frame == frame);
+        simulation.keep_field_grid(dump.is_some());
         let mut clock = StageClock::default();
         let mut observe = |stage| {
             clock.hear(stage);
@@ -246,6 +274,9 @@ fn simulate(
         (cache.write_bodies(frame, &scene.world, simulation.state.time, &simulation.pinched))
             .map_err(Failure::input)?;
         cache.write_frame(frame, model, &simulation.state, simulation.shown.as_deref()).map_err(Failure::input)?;
+        if let Some(dump) = dump {
+            dump.write(&simulation)?;
+        }
         let seconds = start.elapsed().as_secs_f64();
         let line = FrameLine { frame, time: simulation.state.time, seconds, stages: clock.seconds, report };
         cache.append_report(&line).map_err(Failure::input)?;
@@ -264,11 +295,13 @@ fn simulate(
         total.tangled_frames += u64::from(report.intersecting_triangle_pairs > 0);
         total.tangled_shown_frames += u64::from(report.shown_triangle_pairs > 0);
         total.largest_stretch = total.largest_stretch.max(report.largest_stretch);
+        total.stretch_99 = total.stretch_99.max(report.stretch_99);
+        total.stretch_99_9 = total.stretch_99_9.max(report.stretch_99_9);
         bar.inc(1);
         bar.set_message(format!("frame {frame}, {} steps, {:.0} ms", report.steps, 1e3 * seconds));
         let left = begun.elapsed().as_secs_f64() / f64::from(frame - first) * f64::from(scene.frames - frame);
-        let StageSeconds { rigid, propose, keep_out, repulsion, impulses, zones, finish, .. } = clock.seconds;
-        let contact = keep_out + repulsion + impulses + zones;
+        let StageSeconds { rigid, propose, keep_out, field, repulsion, impulses, zones, finish, .. } = clock.seconds;
+        let contact = keep_out + field.total() + repulsion + impulses + zones;
         let line = format!(
             "frame {frame} of {}: {} steps in {:.0} ms (rigid {:.0}, propose {:.0}, contact {:.0}, finish {:.0}), {left:.0} s left",
             scene.frames,
@@ -285,6 +318,9 @@ fn simulate(
         } else {
             session.note(&line);
         }
+        if let Some(field) = report.field.filter(|field| field.refused > 0) {
+            session.warn(format!("frame {frame}: {} passes went on without the field: too many voxels", field.refused));
+        }
         if report.forced_steps > 0 {
             session.warn(format!("frame {frame}: {} steps distorted cloth too far", report.forced_steps));
         }
@@ -293,6 +329,35 @@ fn simulate(
     total.finished = total.last_frame >= scene.frames;
     total.seconds = begun.elapsed().as_secs_f64();
     Ok(total)
+}
+
+/// The frame whose grid is written, and where.
+struct FieldDump {
+    frame: u32,
+    path: PathBuf,
+}
+
+impl FieldDump {
+    fn new(asked: &str, scene: &Scene) -> Result<Self, Failure> {
+        let wrong = |what: &str| Failure::usage(format!("--field-dump {asked}: {what}"));
+        let (frame, path) = asked.split_once('=').ok_or_else(|| wrong("expected FRAME=FILE, such as 24=field.nrrd"))?;
+        let frame: u32 = frame.parse().map_err(|_| wrong("expected the number of a frame before ="))?;
+        if path.is_empty() || frame == 0 || frame > scene.frames {
+            return Err(wrong(&format!("expected a frame from 1 to {}, and a file", scene.frames)));
+        }
+        if scene.settings.collision.method != CollisionMethod::Field {
+            return Err(wrong("the scene has no field; set collision.method to \"field\""));
+        }
+        Ok(Self { frame, path: PathBuf::from(path) })
+    }
+
+    fn write(&self, simulation: &Simulation) -> Result<(), Failure> {
+        let Some(grid) = simulation.field_grid() else {
+            let text = format!("{}: frame {} has no field: too many voxels", self.path.display(), self.frame);
+            return Err(Failure::input(text));
+        };
+        field_file::write_nrrd(&self.path, grid).map_err(Failure::input)
+    }
 }
 
 /// Time between the ends of stages.
@@ -318,6 +383,10 @@ impl StageClock {
             Stage::Analysis => &mut self.seconds.analysis,
             Stage::Untangle => &mut self.seconds.untangle,
             Stage::KeepOut => &mut self.seconds.keep_out,
+            Stage::Contact(Part::Field(FieldPart::Rasterise)) => &mut self.seconds.field.rasterise,
+            Stage::Contact(Part::Field(FieldPart::Density)) => &mut self.seconds.field.density,
+            Stage::Contact(Part::Field(FieldPart::Solve)) => &mut self.seconds.field.solve,
+            Stage::Contact(Part::Field(FieldPart::Carry)) => &mut self.seconds.field.carry,
             Stage::Contact(Part::Repulsion) => &mut self.seconds.repulsion,
             Stage::Contact(Part::Impulses) => &mut self.seconds.impulses,
             Stage::Contact(Part::Zones) => &mut self.seconds.zones,

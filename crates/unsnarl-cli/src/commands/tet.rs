@@ -3,7 +3,7 @@
 use crate::commands::tet_measure::{self, MeasureArgs, Quality};
 use crate::commands::tet_picture;
 use crate::inputs::MeshFlags;
-use crate::session::{Failure, Session};
+use crate::session::{Failure, Session, check_folder};
 use clap::{Args, Subcommand, ValueEnum};
 use serde::Serialize;
 use std::io::Read as _;
@@ -337,14 +337,6 @@ fn warn_of_fit(fit: &Fit, session: &Session) {
 
 /// Sweeps of the usual compression, for the progress bar.
 const SWEEPS: u64 = 30;
-
-/// Refuses a file in a folder that is not there before work is done for it.
-pub fn check_folder(path: &Path) -> Result<(), Failure> {
-    match path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        Some(folder) if !folder.is_dir() => Err(Failure::usage(format!("{}: there is no such folder", path.display()))),
-        _ => Ok(()),
-    }
-}
 
 /// Bytes of memory to an element while a mesh is made, about.
 const BYTES_PER_ELEMENT: usize = 1500;

@@ -1,8 +1,7 @@
 //! `unsnarl trim`: cut a surface along a level set, with good triangles and a smooth border.
 
-use crate::commands::tet::check_folder;
 use crate::inputs::MeshFlags;
-use crate::session::{Failure, Session};
+use crate::session::{Failure, Session, check_folder};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 use std::path::{Path, PathBuf};

@@ -36,8 +36,8 @@ const NOWHERE: Center = Center { at: [0.0; 3], item: 0 };
 
 /// The nodes and the leaves over all items, in depth-first order, without boxes; `n` leaves make `n - 1` nodes.
 ///
-/// Boxes are asked for several times, and codes let go as soon as they have served: together they would be as large as
-/// the tree.
+/// Boxes are asked for several times, and codes and centres let go as soon as they have served: together they would be as
+/// large as the tree.
 pub(super) fn tree(
     item_count: usize,
     box_of: impl Fn(usize) -> SmallBox + Sync,
@@ -51,9 +51,10 @@ pub(super) fn tree(
     let leaf_count = cells.leaf_starts[cells.count()];
     let mut nodes = vec![Node::EMPTY; leaf_count.saturating_sub(1)];
     cells.fill(0..cells.count(), &mut items, &mut nodes, 0);
-    let chunks: Vec<&[Center]> =
-        cells.item_starts.windows(2).flat_map(|cell| items[cell[0]..cell[1]].chunks(LANES)).collect();
-    let leaf = |chunk: &&[Center]| Leaf::of(chunk.iter().map(|center| (center.item, labels_of(center.item as usize))));
+    let order: Vec<u32> = items.into_iter().map(|center| center.item).collect();
+    let chunks: Vec<&[u32]> =
+        cells.item_starts.windows(2).flat_map(|cell| order[cell[0]..cell[1]].chunks(LANES)).collect();
+    let leaf = |chunk: &&[u32]| Leaf::of(chunk.iter().map(|&item| (item, labels_of(item as usize))));
     let leaves = chunks.par_iter().with_min_len(PARALLEL_SIZE / LANES).map(leaf).collect();
     (nodes, leaves)
 }

@@ -42,6 +42,8 @@ impl<'a> LeanElementTree<'a> {
     /// Fits it to another motion or margin of the same mesh, in linear time.
     pub fn refit(&mut self, motion: Motion, margin: f64) {
         let origin = near_origin(motion.start.first().copied());
+        // Not both at once: points are a sixth of what a sweep needs.
+        self.points = Vec::new();
         self.points = RoundedPoint::all_swept(motion.start, motion.end, margin, origin);
         self.triangles.refit_on_rounded(&self.points, origin);
     }

@@ -96,6 +96,12 @@ pub struct PieceInfo {
     pub triangles: [usize; 2],
 }
 
+/// Whether ranges, each a start and a length, cover everything from 0 to a total in order.
+fn follow_each_other(mut ranges: impl Iterator<Item = [usize; 2]>, total: usize) -> bool {
+    let next = |end: usize, [start, count]: [usize; 2]| (start == end).then(|| end.checked_add(count)).flatten();
+    ranges.try_fold(0, next) == Some(total)
+}
+
 /// An open cache.
 #[derive(Clone, Debug)]
 pub struct Cache {
@@ -136,6 +142,14 @@ impl Info {
             refined_from: None,
         }
     }
+
+    /// Whether pieces follow each other without gaps, and frames have a duration.
+    fn is_consistent(&self) -> bool {
+        follow_each_other(self.pieces.iter().map(|piece| piece.vertices), self.vertices)
+            && follow_each_other(self.pieces.iter().map(|piece| piece.triangles), self.triangles)
+            && self.frame_rate.is_finite()
+            && self.frame_rate > 0.0
+    }
 }
 
 impl Cache {
@@ -158,6 +172,9 @@ impl Cache {
         let info: Info = serde_json::from_str(&text).map_err(|error| file(&path, error.to_string()))?;
         if info.schema != SCHEMA {
             return Err(file(&path, format!("schema {}; this program reads {SCHEMA}", info.schema)));
+        }
+        if !info.is_consistent() {
+            return Err(file(&path, "its frame rate, or the ranges of its pieces, cannot be; write the cache again"));
         }
         Ok(Self { folder: folder.to_path_buf(), info })
     }
@@ -211,9 +228,12 @@ impl Cache {
         let container = read_container(&path)?;
         let wrong = |error: ContainerError| file(&path, error.to_string());
         let triangles: Vec<[u32; 3]> = container.indices("triangles").map_err(wrong)?;
-        if triangles.len() != self.info.triangles
-            || triangles.iter().flatten().any(|&v| v as usize >= self.info.vertices)
-        {
+        let is_in_its_piece = |piece: &PieceInfo| {
+            let ([first, count], [from, number]) = (piece.vertices, piece.triangles);
+            let corners = triangles[from..from + number].iter().flatten();
+            corners.into_iter().all(|&corner| (first..first + count).contains(&(corner as usize)))
+        };
+        if triangles.len() != self.info.triangles || !self.info.pieces.iter().all(is_in_its_piece) {
             return Err(file(&path, "its triangles do not fit cache.json"));
         }
         let mut panels = Vec::new();
@@ -506,6 +526,33 @@ mod tests {
             simulation.advance(1.0 / scene.frame_rate, &mut |_| Flow::GoOn).unwrap();
             cache.write_frame(frame, &scene.world.model, &simulation.state, simulation.shown.as_deref()).unwrap();
         }
+    }
+
+    #[test]
+    fn what_cache_json_claims_is_checked_before_it_is_used() {
+        let folder = tempfile::tempdir().unwrap();
+        let scene = scene("backward-euler");
+        let cache = Cache::create(folder.path(), &scene).unwrap();
+        let rejects = |change: &dyn Fn(&mut Info)| {
+            let mut info = cache.info.clone();
+            change(&mut info);
+            std::fs::write(folder.path().join(INFO), serde_json::to_string(&info).unwrap()).unwrap();
+            Cache::open(folder.path()).is_err()
+        };
+        assert!(!rejects(&|_| ()));
+        assert!(rejects(&|info| info.pieces[0].triangles[0] = 1 << 31));
+        assert!(rejects(&|info| info.pieces[0].triangles[1] = usize::MAX));
+        assert!(rejects(&|info| info.pieces[0].vertices = [1, info.vertices - 1]));
+        assert!(rejects(&|info| info.vertices += 1));
+        assert!(rejects(&|info| info.pieces.clear()));
+        assert!(rejects(&|info| info.frame_rate = 0.0));
+        // Two pieces whose border lies elsewhere than in the mesh.
+        let second = PieceInfo { name: "second".into(), vertices: [9, 40], triangles: [10, 62] };
+        assert!(!rejects(&|info| {
+            info.pieces[0] = PieceInfo { vertices: [0, 9], triangles: [0, 10], ..info.pieces[0].clone() };
+            info.pieces.push(second.clone());
+        }));
+        assert!(Cache::open(folder.path()).unwrap().mesh().is_err());
     }
 
     #[test]

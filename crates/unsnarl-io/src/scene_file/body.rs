@@ -64,23 +64,23 @@ fn solids(table: &BodyTable, place: &Place) -> Result<Vec<Shape>, Problem> {
         shapes.push(Shape::Plane);
     }
     if let Some(sphere) = table.sphere {
-        shapes.push(Shape::Sphere { radius: place.at("sphere").at("radius").positive(sphere.radius)? });
+        shapes.push(Shape::Sphere { radius: place.at("sphere").at("radius").size(sphere.radius)? });
     }
     if let Some(cuboid) = table.cuboid {
         for size in cuboid.size {
-            place.at("box").at("size").positive(size)?;
+            place.at("box").at("size").size(size)?;
         }
         shapes.push(Shape::Box { half: DVec3::from_array(cuboid.size) * 0.5 });
     }
     if let Some(rod) = table.capsule {
         let place = place.at("capsule");
-        let half_length = 0.5 * place.at("height").positive(rod.height)?;
-        shapes.push(Shape::Capsule { radius: place.at("radius").positive(rod.radius)?, half_length });
+        let half_length = 0.5 * place.at("height").size(rod.height)?;
+        shapes.push(Shape::Capsule { radius: place.at("radius").size(rod.radius)?, half_length });
     }
     if let Some(rod) = table.cylinder {
         let place = place.at("cylinder");
-        let half_height = 0.5 * place.at("height").positive(rod.height)?;
-        shapes.push(Shape::Cylinder { radius: place.at("radius").positive(rod.radius)?, half_height });
+        let half_height = 0.5 * place.at("height").size(rod.height)?;
+        shapes.push(Shape::Cylinder { radius: place.at("radius").size(rod.radius)?, half_height });
     }
     Ok(shapes)
 }

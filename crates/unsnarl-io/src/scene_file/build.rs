@@ -5,7 +5,7 @@ use super::format::{
     SettingsTable, SewingChoice,
 };
 use super::lines::Key;
-use super::{Scene, body, flypaper, folds, rest_fields, rigid};
+use super::{Scene, body, copies, field, flypaper, folds, rest_fields, rigid};
 use crate::garment_file;
 use crate::mesh::{self, KeepSource, LengthUnit, MeshFile, ReadOptions};
 use crate::pattern_file;
@@ -22,6 +22,8 @@ use unsnarl::simulation::{Handle, World};
 use unsnarl_geometry::math::{DQuat, DVec2, DVec3};
 use unsnarl_geometry::{TriangleId, UvMap, VertexId};
 
+/// The largest size of a body, metres.
+const LARGEST: f64 = 1e6;
 /// The most vertices that a plain sheet may ask for.
 const LARGEST_SHEET: u64 = 4_000_000;
 
@@ -54,6 +56,15 @@ impl Place {
         }
     }
 
+    /// A size of a body, metres: products of such sizes are ordinary numbers.
+    pub(super) fn size(&self, value: f64) -> Result<f64, Problem> {
+        if self.positive(value)? <= LARGEST {
+            Ok(value)
+        } else {
+            self.fail(format!("{value}; expected at most {LARGEST} metres"))
+        }
+    }
+
     pub(super) fn not_negative(&self, value: f64) -> Result<f64, Problem> {
         if value.is_finite() && value >= 0.0 {
             Ok(value)
@@ -69,9 +80,15 @@ impl Place {
 
 /// Builds everything.
 pub fn build(file: &SceneFile, folder: &Path, words: String) -> Result<Scene, Problem> {
+    check_settings(file, &Place(Vec::new()))?;
+    let (expanded, origins) = copies::expand(file)?;
+    build_expanded(&expanded, folder, words).map_err(|problem| copies::at_origin(problem, &origins))
+}
+
+/// The same for a scene without copies.
+fn build_expanded(file: &SceneFile, folder: &Path, words: String) -> Result<Scene, Problem> {
     let root = Place(Vec::new());
     let mut remarks = Vec::new();
-    check_settings(file, &root)?;
     let environment = environment(file, &root)?;
     if file.cloth.is_empty() && file.rigid.is_empty() {
         return root.at("cloth").fail("the scene has no cloth; add a [[cloth]] table, or [[rigid]] bodies");
@@ -112,6 +129,7 @@ pub fn build(file: &SceneFile, folder: &Path, words: String) -> Result<Scene, Pr
         .map_err(|error| Problem { path: vec![Key::from("body")], text: error.to_string() })?;
     world.design = folds::design(file, &cloths, &garments, &root.at("untangle"))?;
     world.flypaper_weights = flypaper::weights(file, &world, &state.positions, &root)?;
+    field::check_size(file, &world, &state.positions, &root, &mut remarks)?;
     Ok(Scene {
         title: file.scene.title.clone(),
         world,
@@ -177,7 +195,7 @@ fn check_collision(file: &SceneFile, place: &Place) -> Result<(), Problem> {
     for (key, value) in numbers {
         place.at(key).not_negative(value)?;
     }
-    Ok(())
+    field::check_settings(&settings.field, &place.at("field"))
 }
 
 fn check_untangling(file: &SceneFile, place: &Place) -> Result<(), Problem> {

@@ -128,6 +128,9 @@ fn cloth(
     folder: &Path,
     place: &Place,
 ) -> Result<DressCloth, Problem> {
+    if table.copies.is_some() {
+        return place.at("copies").fail("copies are for unsnarl sim; give each garment a table");
+    }
     if table.pattern.is_some() {
         return place.at("pattern").fail("panels are no garment yet; sew them with unsnarl sim, then dress the result");
     }

@@ -145,6 +145,8 @@ pub struct ClothTable {
     pub rotation: [f64; 3],
     /// Where the bends at rest come from.
     pub rest_angles: RestAnglesChoice,
+    /// More of the same.
+    pub copies: Option<ClothCopiesTable>,
     /// Vertices that are held or led.
     pub pin: Vec<PinTable>,
     /// Whether `stitch` lines and sewing edges of the mesh pull together.
@@ -188,6 +190,26 @@ pub struct BodyFlypaperTable {
     /// Their weight, instead of the body's.
     #[schemars(range(min = 0.0))]
     pub weight: f64,
+}
+
+/// Copies of a piece of cloth, in a row; the first is where the piece is.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct ClothCopiesTable {
+    /// How many, with the first.
+    #[schemars(range(min = 1, max = 10_000))]
+    pub count: u32,
+    /// From one to the next, metres.
+    #[serde(default)]
+    pub step: [f64; 3],
+    /// By how much each is turned about the world's origin beyond the one before, about x, then y, then z, degrees; after it
+    /// has its place, and before the step.
+    #[serde(default)]
+    pub turn: [f64; 3],
+    /// Each is held this much longer than the one before, seconds; the first is not held.
+    #[serde(default)]
+    #[schemars(range(min = 0.0))]
+    pub release_step: f64,
 }
 
 /// A rectangular sheet in its own x-y plane, centred on the origin.

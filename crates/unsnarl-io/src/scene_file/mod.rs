@@ -6,7 +6,9 @@
 
 mod body;
 mod build;
+mod copies;
 pub mod dress;
+mod field;
 mod flypaper;
 mod folds;
 pub mod format;

@@ -250,7 +250,9 @@ fn shape(table: &RigidTable, folder: &Path, place: &Place) -> Result<Shape, Prob
         return place.fail("expected exactly one of sphere, box, capsule, cylinder, ring and mesh");
     }
     let (key, shape) = made.remove(0);
-    shape.or_else(|error| place.at(key).fail(error.to_string()))
+    let shape = shape.or_else(|error| place.at(key).fail(error.to_string()))?;
+    place.at(key).size(shape.radius())?;
+    Ok(shape)
 }
 
 /// Where the body and its copies are.

@@ -144,6 +144,14 @@ fn what_cannot_be_a_rigid_body_is_named_with_its_line() {
         ("sphere = { radius = -1 }", "s.toml:4: rigid.0.sphere: the radius is -1; a positive, finite length is needed"),
         ("box = { size = [1, 0, 1] }", "s.toml:4: rigid.0.box: half a side is 0; a positive, finite length is needed"),
         (
+            "box = { size = [1e30, 0.1, 0.1] }",
+            "s.toml:4: rigid.0.box: 500000000000000000000000000000; expected at most 1000000 metres",
+        ),
+        (
+            "sphere = { radius = 1 }\n[[body]]\nbox = { size = [1, 1e30, 1] }",
+            "s.toml:6: body.0.box.size: 1000000000000000000000000000000; expected at most 1000000 metres",
+        ),
+        (
             "ring = { radius = 1, tube = 2 }",
             "s.toml:4: rigid.0.ring: the hole's radius is -1; a positive, finite length is needed",
         ),
@@ -376,4 +384,60 @@ fn styles_of_folds_come_from_sidecars_and_the_scene_overrules_them() {
     assert!(unknown.contains("untangle.styles.0.where: hood; no cloth and no label"), "{unknown}");
     let strip = error(&format!("{SHEET}[untangle]\ntear.strip-stiffness = 2.0\n"), &[]);
     assert!(strip.contains("strip-stiffness: 2; expected 0 to 1"), "{strip}");
+}
+
+#[test]
+fn copies_of_cloth_are_turned_shifted_and_held_one_after_the_other() {
+    let text = format!(
+        "{SHEET}name = \"flag\"\nposition = [1, 0, 0]\ncopies = {{ count = 3, step = [0, 2, 0], turn = [0, 90, 0], release-step = 0.5 }}\n\
+         [[cloth]]\nsheet = {{ size = [1, 1], cells = [1, 1] }}\nfabric = \"silk\"\n"
+    );
+    let scene = parse("s.toml", &text, Path::new("."), &[]).unwrap();
+    let names: Vec<&str> = scene.world.model.pieces.iter().map(|piece| piece.name.as_str()).collect();
+    assert_eq!(names, ["flag 1", "flag 2", "flag 3", "cloth 1"]);
+    let first = scene.state.positions[0];
+    assert_eq!(first, unsnarl_geometry::DVec3::new(0.5, -0.25, 0.0));
+    // Turned about the origin, then shifted.
+    for (copy, expected) in [(1, [0.0, 1.75, -0.5]), (2, [-0.5, 3.75, 0.0])] {
+        let place = scene.state.positions[15 * copy];
+        assert!(place.distance(unsnarl_geometry::DVec3::from_array(expected)) < 1e-12, "{place}");
+    }
+    let holds: Vec<(usize, usize, f64)> =
+        scene.world.handles.iter().map(|hold| (hold.vertices[0].index(), hold.vertices.len(), hold.release)).collect();
+    assert_eq!(holds, [(15, 15, 0.5), (30, 15, 1.0)]);
+    // An error behind copies names the table that the file has.
+    let wrong = error(&text.replace("\"silk\"", "\"steel\""), &[]);
+    assert!(wrong.starts_with("s.toml:11: cloth.1.fabric: no fabric steel"), "{wrong}");
+    for (count, told) in [("0", "0; expected 1 to 10000"), ("10001", "10001; expected 1 to 10000")] {
+        let many = error(&text.replace("count = 3", &format!("count = {count}")), &[]);
+        assert!(many.starts_with("s.toml:8: cloth.0.copies") && many.ends_with(told), "{many}");
+    }
+}
+
+#[test]
+fn a_field_that_cannot_be_is_refused_with_its_line() {
+    let with = |key: &str| format!("{SHEET}[collision]\nmethod = \"field\"\n[collision.field]\n{key}\n");
+    let rows = [
+        ("voxel = 0", "s.toml:9: collision.field.voxel: 0; expected a number above 0"),
+        ("size = -1.5", "s.toml:9: collision.field.size: -1.5; expected a number above 0"),
+        ("voxel = 1\nsize = 0.1", "s.toml:10: collision.field.size: give voxel or size, not both"),
+        ("substeps = 0", "s.toml:9: collision.field.substeps: 0; expected 1 to 1000"),
+        ("source = -1", "s.toml:9: collision.field.source: -1; expected a number of at least 0"),
+        (
+            "size = 0.0001",
+            "s.toml:9: collision.field.size: 1.000e-4 m would need about 200000000 voxels; most-voxels is 20000000",
+        ),
+    ];
+    for (key, expected) in rows {
+        assert_eq!(error(&with(key), &[]), expected);
+    }
+    for key in ["tangential = \"off\"", "solve = \"magic\"", "raster = \"samples\""] {
+        assert!(error(&with(key), &[]).starts_with("s.toml:9: unknown"), "{key}");
+    }
+    let remarks = parse("s.toml", &with("voxel = 4"), Path::new("."), &[]).unwrap().remarks;
+    assert!(remarks.iter().any(|remark| remark.contains("voxels are 4.00 mean edges")), "{remarks:?}");
+    assert!(remarks.iter().any(|remark| remark.contains("three quarters of a voxel")), "{remarks:?}");
+    let change = ["collision.method=field".to_owned(), "collision.field.certify=off".to_owned()];
+    let scene = parse("s.toml", SHEET, Path::new("."), &change).unwrap();
+    assert!(!scene.settings.collision.is_proved());
 }

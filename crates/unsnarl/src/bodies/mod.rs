@@ -225,7 +225,7 @@ pub fn place_insides(bodies: &[Body], time: f64, step: f64) -> Vec<Obstacle<'_>>
     for body in bodies {
         match &body.form {
             Form::Mesh(mesh) if body.volume.is_none() => {
-                let instant = Volume::of(mesh, None).ok().and_then(|volume| volume.in_world(mesh, time, step));
+                let instant = volume::still(mesh, time);
                 let placement = mesh.motion().placement(time, step);
                 obstacles.extend(instant.map(|instant| Obstacle {
                     solid: Solid::LevelSet(instant, placement),
@@ -370,6 +370,7 @@ impl Obstacle<'_> {
         match &self.solid {
             Solid::Analytic(shape, at) => placed(at, shape.distance(at.to_body(point))),
             Solid::LevelSet(Instant::Rigid(shape), at) => placed(at, volume::distance(shape, at.to_body(point))),
+            Solid::LevelSet(Instant::Still(shape), _) => volume::distance(shape, point),
             Solid::Tips(tips) => tips.distance(point),
             Solid::LevelSet(Instant::Deforming(body), _) => {
                 let at = body.at(point, 0.0);

@@ -36,6 +36,8 @@ pub(super) enum Instant<'a> {
     Rigid(&'a LevelSet),
     /// In the world, with its velocities.
     Deforming(Box<DeformingBody>),
+    /// In the world, for distances alone.
+    Still(Box<LevelSet>),
 }
 
 /// Why a mesh has no inside.
@@ -65,15 +67,8 @@ pub enum VolumeError {
 impl Volume {
     /// The inside of a mesh, sampled at a distance, metres; by default a small part of its size.
     pub fn of(mesh: &MovingMesh, spacing: Option<f64>) -> Result<Self, VolumeError> {
+        let settings = settings_of(mesh, spacing)?;
         let first = TriMesh { positions: mesh.own_positions().to_vec(), triangles: mesh.triangles().to_vec() };
-        let topology = Topology::new(first.positions.len(), &first.triangles)?;
-        let edges = topology.edge_count();
-        let borders = (0..edges).filter(|&edge| topology.edge_triangles(EdgeId::new(edge)).len() == 1).count();
-        if borders as f64 > OPEN_SHARE * edges as f64 {
-            return Err(VolumeError::Open { borders, edges });
-        }
-        let across = Aabb::of_points(first.positions.iter().copied()).extent().max_element();
-        let settings = MeshSettings::with_spacing(spacing.unwrap_or(across / SAMPLES_ACROSS));
         let shape = LevelSet::from_mesh(&first, &settings)?;
         Ok(Self { settings, rigid: mesh.keeps_shape().then(|| Arc::new(shape)) })
     }
@@ -83,15 +78,30 @@ impl Volume {
         if let Some(shape) = &self.rigid {
             return Some(Instant::Rigid(shape));
         }
-        self.in_world(mesh, end, step)
-    }
-
-    /// The same, made for this step and in the world, whether the mesh deforms or not.
-    pub(super) fn in_world(&self, mesh: &MovingMesh, end: f64, step: f64) -> Option<Instant<'static>> {
         let positions = [mesh.positions_at(end - step), mesh.positions_at(end)];
         let body = DeformingBody::over_step(mesh.triangles(), &positions, step, &self.settings).ok()?;
         Some(Instant::Deforming(Box::new(body)))
     }
+}
+
+/// The inside of a mesh at a time, in the world and for distances alone, whether the mesh deforms or not.
+pub(super) fn still(mesh: &MovingMesh, time: f64) -> Option<Instant<'static>> {
+    let settings = settings_of(mesh, None).ok()?;
+    let there = TriMesh { positions: mesh.positions_at(time), triangles: mesh.triangles().to_vec() };
+    Some(Instant::Still(Box::new(LevelSet::from_mesh(&there, &settings).ok()?)))
+}
+
+/// How a mesh is sampled. Open ones are refused.
+fn settings_of(mesh: &MovingMesh, spacing: Option<f64>) -> Result<MeshSettings, VolumeError> {
+    let positions = mesh.own_positions();
+    let topology = Topology::new(positions.len(), mesh.triangles())?;
+    let edges = topology.edge_count();
+    let borders = (0..edges).filter(|&edge| topology.edge_triangles(EdgeId::new(edge)).len() == 1).count();
+    if borders as f64 > OPEN_SHARE * edges as f64 {
+        return Err(VolumeError::Open { borders, edges });
+    }
+    let across = Aabb::of_points(positions.iter().copied()).extent().max_element();
+    Ok(MeshSettings::with_spacing(spacing.unwrap_or(across / SAMPLES_ACROSS)))
 }
 
 /// The signed distance and the direction in which it grows.

@@ -1,7 +1,7 @@
 //! Which pairs collide during the motion as it stands. (Bridson 2003, 2.4)
 //!
 //! Guarantees: no miss; see [`crate::geometry::ccd`]. Asked about changed vertices only, it reports the collisions that
-//! have one of them; all others were found clear before and have not moved since. Pairs are looked for again only when an end
+//! have one of them; all others were found clear before and have not moved since. Pairs are looked for again only where an end
 //! leaves the box in which they were looked for.
 //! Departs: a pair that starts nearer than its separation may come down to half of its distance, so that the step remains
 //! possible; a pair that touches at the start is left out and counted.
@@ -11,7 +11,7 @@ use super::rules::Rule;
 use super::settings::ContactSettings;
 use super::{ContactInput, Path, Workspace};
 use crate::geometry::ccd::{self, ElementPair, EndBoxes, Motion};
-use crate::geometry::{Aabb, DVec3, Stencil, VertexId};
+use crate::geometry::{Aabb, DVec3, Stencil, TriangleId, VertexId};
 use rayon::prelude::*;
 
 /// A pair that would come too near.
@@ -88,20 +88,71 @@ impl Candidates {
         Self { pairs, start: input.start.to_vec(), inverse_mass: input.inverse_mass.to_vec(), margin, boxes }
     }
 
-    /// Whether they hold all that may meet in a motion. A step is resolved more than once where bodies support cloth.
-    fn cover(&self, input: &ContactInput, settings: &ContactSettings, path: &Path, moved: Moved) -> bool {
-        let is_inside = |at: usize| self.boxes[at].contains(path.end[at]);
-        match moved {
-            Moved::Marked(marked) => (0..marked.len()).all(|at| !marked[at] || is_inside(at)),
+    /// Makes sure that they hold all that may meet in the motion as it stands. A step is resolved more than once where
+    /// bodies support cloth, and most vertices stay in their boxes from round to round: only what left its box is looked
+    /// for again.
+    fn keep_up(
+        &mut self,
+        input: &ContactInput,
+        settings: &ContactSettings,
+        path: &Path,
+        moved: Moved,
+        workspace: &mut Workspace,
+    ) {
+        let is_same_step = match moved {
+            Moved::Marked(_) => !self.boxes.is_empty(),
             Moved::All => {
                 self.margin == margin(input, settings)
                     && self.start == input.start
                     && self.inverse_mass == input.inverse_mass
-                    && (0..self.boxes.len()).all(is_inside)
             }
+        };
+        let left_box = |at: usize| {
+            let looked_at = match moved {
+                Moved::Marked(marked) => marked[at],
+                Moved::All => true,
+            };
+            looked_at && !self.boxes[at].contains(path.end[at])
+        };
+        let left: Vec<usize> =
+            if is_same_step { (0..path.end.len()).filter(|&at| left_box(at)).collect() } else { Vec::new() };
+        let free = || input.inverse_mass.iter().filter(|mass| **mass > 0.0).count();
+        if !is_same_step || left.len() as f64 > FEW_LEFT * free() as f64 {
+            *self = Self::list(input, settings, path, workspace);
+        } else if !left.is_empty() {
+            self.list_again(input, path, &left, workspace);
         }
     }
+
+    /// Lists the pairs of vertices that left their boxes anew, in larger ones.
+    fn list_again(&mut self, input: &ContactInput, path: &Path, left: &[usize], workspace: &mut Workspace) {
+        let slack = 2.0 * SLACK * input.thickness.iter().copied().fold(0.0, f64::max);
+        let mut has_left = vec![false; self.boxes.len()];
+        for &at in left {
+            has_left[at] = true;
+            let way = Aabb::EMPTY.with_point(input.start[at]).with_point(path.end[at]);
+            self.boxes[at] = way.inflated(slack);
+        }
+        let topology = input.mesh.topology();
+        let is_among = |vertex: &VertexId| has_left[vertex.index()];
+        self.pairs.retain(|candidate| !candidate.pair.vertices(topology).iter().any(is_among));
+        // What a box holds is what moves from one of its corners to the other.
+        let (lowest, highest): (Vec<DVec3>, Vec<DVec3>) =
+            self.boxes.iter().map(|around| (around.min, around.max)).unzip();
+        let tree = workspace.fitted(input.mesh, Motion { start: &lowest, end: &highest }, self.margin);
+        let has_one = |triangle: TriangleId| topology.triangle(triangle).iter().any(is_among);
+        let is_free = |vertex: &VertexId| input.inverse_mass[vertex.index()] > 0.0;
+        self.pairs.extend(tree.candidates_of(has_one, |pair, out: &mut Vec<Candidate>| {
+            let vertices = pair.vertices(topology);
+            if vertices.iter().any(is_among) && vertices.iter().any(is_free) {
+                out.push(Candidate { pair, hint: DVec3::ZERO });
+            }
+        }));
+    }
 }
+
+/// If more than this part of the free vertices left their boxes, all pairs are listed anew.
+const FEW_LEFT: f64 = 0.3;
 
 /// How far boxes are grown so that pairs that come nearer than they may are among those that meet.
 fn margin(input: &ContactInput, settings: &ContactSettings) -> f64 {
@@ -117,9 +168,9 @@ pub(super) fn collisions(
     workspace: &mut Workspace,
     report: &mut ContactReport,
 ) -> Vec<Collision> {
-    if !workspace.candidates.cover(input, settings, path, moved) {
-        workspace.candidates = Candidates::list(input, settings, path, workspace);
-    }
+    let mut candidates = std::mem::take(&mut workspace.candidates);
+    candidates.keep_up(input, settings, path, moved, workspace);
+    workspace.candidates = candidates;
     let motion = path.motion();
     let interest = Interest::new(input, settings, motion, moved);
     let examine = |chunk: &mut [Candidate]| {

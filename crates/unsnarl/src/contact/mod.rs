@@ -1,5 +1,6 @@
 //! Where cloth may go: the collision pipeline.
 //!
+//! With `method = "field"` the field has changed the proposal before ([`field`]).
 //! A proposed motion passes through stages, each of which handles what the one before left: repulsions where cloth is
 //! within its thickness, impulses where straight paths meet, impact zones where impulses do not settle, and a last
 //! resort that always ends. Bodies are vertices of the same mesh with inverse mass 0: their motion is prescribed.
@@ -13,8 +14,10 @@
 //! Does not: start from intersecting cloth in any helpful way; that is the untangler's work.
 //! Departs: zones merge in pair order; see the stages for the rest.
 
+mod admit;
 mod constraints;
 mod detect;
+pub mod field;
 mod impact_zone;
 mod impulse;
 mod last_resort;
@@ -31,13 +34,14 @@ mod taken;
 #[cfg(test)]
 mod tests;
 
+pub use field::{FieldGrid, FieldMotion, FieldPart, FieldReport};
 pub use mesh::ContactMesh;
 pub use proximity::{Nearby, Proximity, find_proximities};
 pub use report::ContactReport;
 pub use rules::{OrdinaryRules, PairRules, Rule};
 pub use scene::{ContactScene, ObstacleMesh, Proposal};
 pub use settings::{CollisionMethod, ContactSettings, FinalFrameChoice, LastResort, LayerMethod, ZoneMotion};
-pub use taken::Push;
+pub use taken::{Push, pushes_on_bodies};
 
 use crate::dynamics::Support;
 use crate::geometry::ccd::{ElementPair, ElementTree, Motion};
@@ -105,6 +109,8 @@ pub struct Workspace {
     tree: Option<ElementTree>,
     candidates: detect::Candidates,
     refits: u32,
+    /// Memory of the field.
+    pub field: field::Memory,
 }
 
 /// Refits after which the tree is built anew, because its shape no longer fits the cloth.
@@ -133,6 +139,8 @@ impl Workspace {
 /// The parts of contact, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
+    /// A part of the field, before everything else.
+    Field(FieldPart),
     /// Repulsions within the thickness.
     Repulsion,
     /// Collision impulses.

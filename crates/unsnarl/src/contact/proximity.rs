@@ -8,6 +8,7 @@
 use super::response::Contact;
 use super::rules::Rule;
 use super::{ContactInput, Workspace};
+use crate::dynamics::strain::Near;
 use crate::dynamics::{Cushion, Support};
 use crate::geometry::ccd::{self, ElementPair, Motion};
 use crate::geometry::{DVec3, Stencil, VertexId};
@@ -74,6 +75,15 @@ impl Nearby {
             (distance + parting < cushion.rest_gap).then_some((at, pad))
         };
         self.planes.iter().filter_map(pad).collect()
+    }
+
+    /// What strain limits have to mind: near pairs may approach while more than half of their thickness is left.
+    pub fn slack(&self) -> Vec<Near> {
+        let near = |proximity: &Proximity| {
+            let Proximity { stencil, normal, distance, thickness, .. } = *proximity;
+            Near { stencil, normal, slack: (distance - 0.5 * thickness).max(0.0), given: 0.0 }
+        };
+        self.proximities.iter().map(near).collect()
     }
 
     /// Notes the forces of the cushions and pads of a step, N, with the numbers of their pairs.

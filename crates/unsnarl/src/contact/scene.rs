@@ -3,8 +3,10 @@
 //! Cloth vertices come first, so their ids are the model's; obstacle vertices follow. A thin or open mesh is an obstacle
 //! like any other: it goes through the same triangle pipeline, as cloth of infinite mass. (Bridson 2003, 2.1)
 
+use super::field::{self, FieldMotion, FieldPart, FieldSettings};
 use super::{
-    ContactInput, ContactMesh, ContactSettings, Nearby, PairRules, Part, Purpose, Resolved, Workspace, resolve_for,
+    ContactInput, ContactMesh, ContactSettings, Nearby, PairRules, Part, Purpose, Resolved, Workspace, admit,
+    resolve_for,
 };
 use crate::geometry::ccd::Motion;
 use crate::geometry::{DVec3, EdgeId, Topology, TopologyError, TriMesh, VertexId};
@@ -114,6 +116,25 @@ impl ContactScene {
         resolved.velocities.truncate(self.cloth_count);
         resolved.changed.retain(|vertex| vertex.index() < self.cloth_count);
         resolved
+    }
+
+    /// Follows a small motion of cloth as far as it crosses nothing; see [`admit`].
+    pub fn admit(&self, proposal: &Proposal, settings: &ContactSettings, workspace: &mut Workspace) -> Vec<DVec3> {
+        let mut end = self.with_input(proposal, |input| admit::admit(input, settings, workspace));
+        end.truncate(self.cloth_count);
+        end
+    }
+
+    /// Lets the field change where cloth would go; see [`field::carry_by_field`]. The model is the one this was made of.
+    pub fn carry_by_field(
+        &self,
+        proposal: &Proposal,
+        (model, air_density): (&Model, f64),
+        settings: &FieldSettings,
+        memory: &mut field::Memory,
+        observe: &mut dyn FnMut(FieldPart),
+    ) -> FieldMotion {
+        self.with_input(proposal, |input| field::carry_by_field(input, model, air_density, settings, memory, observe))
     }
 
     /// Puts cloth and obstacles together for one step.

@@ -1,5 +1,6 @@
 //! The settings of contact.
 
+use super::field::{Certify, FieldSettings};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -33,6 +34,8 @@ pub struct ContactSettings {
     pub tip_radius: f64,
     /// What is shown where cloth is inside a body at the end of a frame.
     pub final_frame: FinalFrameChoice,
+    /// What only `method = "field"` has.
+    pub field: FieldSettings,
 }
 
 impl Default for ContactSettings {
@@ -50,6 +53,18 @@ impl Default for ContactSettings {
             last_resort: LastResort::Surroundings,
             tip_radius: 1.0,
             final_frame: FinalFrameChoice::MapOut,
+            field: FieldSettings::default(),
+        }
+    }
+}
+
+impl ContactSettings {
+    /// Whether the pipeline proves every step.
+    pub fn is_proved(&self) -> bool {
+        match self.method {
+            CollisionMethod::Pipeline => true,
+            CollisionMethod::Field => self.field.certify == Certify::Pipeline,
+            CollisionMethod::Solids => false,
         }
     }
 }
@@ -60,6 +75,8 @@ impl Default for ContactSettings {
 pub enum CollisionMethod {
     /// Cloth from itself, from other cloth and from bodies: repulsions, impulses, impact zones.
     Pipeline,
+    /// The same, after a field of velocities on a grid has led all surfaces past each other at once: for heaps of cloth.
+    Field,
     /// Only single vertices from solids; cloth passes through cloth and through meshes.
     Solids,
 }

@@ -8,7 +8,8 @@
 
 use super::ContactInput;
 use super::response::{Contact, Given};
-use crate::geometry::{DVec3, VertexId};
+use crate::dynamics::strain::Near;
+use crate::geometry::{DVec3, Stencil, VertexId};
 use std::collections::BTreeMap;
 
 /// What was given to something at a point.
@@ -25,6 +26,21 @@ impl std::ops::AddAssign for Push {
         self.impulse += other.impulse;
         self.couple += other.couple;
     }
+}
+
+/// What bodies take of what kept near pairs apart during strain limiting, in the order of the pairs. Vertices from
+/// `cloth_count` on are bodies'.
+pub fn pushes_on_bodies(near: &[Near], cloth_count: usize, positions: &[DVec3], step: f64) -> Vec<(VertexId, Push)> {
+    let pushes = |pair: &Near| {
+        let Stencil { vertices, weights } = pair.stencil;
+        let impulse = pair.normal * (pair.given / step);
+        let moment = pair.stencil.apply(positions).cross(impulse);
+        let is_bearer = |k: &usize| vertices[*k].index() >= cloth_count && weights[*k] != 0.0;
+        let whole: f64 = (0..4).filter(is_bearer).map(|k| weights[k].abs()).sum();
+        let push = move |k: usize| Push { impulse: impulse * weights[k], couple: moment * (-weights[k].abs() / whole) };
+        (0..4).filter(is_bearer).map(|k| (vertices[k], push(k))).collect::<Vec<_>>()
+    };
+    near.iter().filter(|pair| pair.given > 0.0).flat_map(pushes).collect()
 }
 
 /// What every prescribed vertex has taken so far.

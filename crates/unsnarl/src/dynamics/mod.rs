@@ -23,6 +23,7 @@ pub mod mass_spring;
 pub mod pattern;
 pub(crate) mod scalar_cholesky;
 mod sewing;
+pub mod strain;
 pub mod support;
 
 use crate::geometry::{DVec3, VertexId};

@@ -23,8 +23,14 @@ const LIFT: f64 = 0.5;
 /// Rings do not go on beyond vertices with more edges: a hub would carry them over the whole mesh, again and again.
 const MOST_EDGES: usize = 64;
 
-/// Goals of all vertices, which are at `end` and were stopped on their way to `targets`; `None` where all are there.
-pub(super) fn eased(topology: &Topology, cloth_count: usize, end: &[DVec3], targets: &[DVec3]) -> Option<Vec<DVec3>> {
+/// Goals of stopped vertices and of what surrounds them, in order: vertices are at `end` and were stopped on their way
+/// to `targets`.
+pub(super) fn eased(
+    topology: &Topology,
+    cloth_count: usize,
+    end: &[DVec3],
+    targets: &[DVec3],
+) -> Vec<(VertexId, DVec3)> {
     let offset_of = |vertex: usize| end[vertex] - targets[vertex];
     let mut goals: BTreeMap<VertexId, DVec3> = BTreeMap::new();
     let mut rings = Rings::new(end.len());
@@ -40,17 +46,9 @@ pub(super) fn eased(topology: &Topology, cloth_count: usize, end: &[DVec3], targ
         raise(VertexId::new(vertex), 0);
         rings.around(topology, VertexId::new(vertex), raise);
     }
-    if goals.is_empty() {
-        return None;
-    }
-    let mut all = end.to_vec();
-    for (vertex, offset) in goals {
-        let at = vertex.index();
-        if offset != offset_of(at) && offset.is_finite() {
-            all[at] = targets[at] + offset;
-        }
-    }
-    Some(all)
+    let goals = goals.into_iter().filter(|&(vertex, offset)| offset != offset_of(vertex.index()) && offset.is_finite());
+    let goals = goals.map(|(vertex, offset)| (vertex, targets[vertex.index()] + offset));
+    goals.filter(|&(vertex, goal)| goal != end[vertex.index()]).collect()
 }
 
 fn bump(ring: u32) -> f64 {
@@ -119,7 +117,10 @@ mod tests {
         let (topology, targets, middle) = grid();
         let mut lone = targets.clone();
         lone[middle].y += 1.0;
-        let followed = eased(&topology, targets.len(), &lone, &targets).unwrap();
+        let mut followed = lone.clone();
+        for (vertex, goal) in eased(&topology, targets.len(), &lone, &targets) {
+            followed[vertex.index()] = goal;
+        }
         assert_eq!(followed[middle].y, 1.0 + LIFT);
         let next = |positions: &[DVec3]| {
             let split = Split::new(&topology, std::slice::from_ref(&(0..positions.len())));
@@ -142,7 +143,10 @@ mod tests {
         let mut end = targets.clone();
         end[middle].y = 1.0;
         end[middle + 1].y = 0.1;
-        let goals = eased(&topology, targets.len(), &end, &targets).unwrap();
+        let mut goals = end.clone();
+        for (vertex, goal) in eased(&topology, targets.len(), &end, &targets) {
+            goals[vertex.index()] = goal;
+        }
         assert!((goals[middle + 1].y - (1.0 + LIFT) * bump(1)).abs() < 1e-15);
         assert_eq!(goals[middle].y, 1.0 + LIFT);
         for (vertex, goal) in goals.iter().enumerate() {
@@ -151,7 +155,7 @@ mod tests {
             assert!(!moves || away <= f64::from(RINGS) + 1.0, "vertex {vertex}");
             assert!(goal.y >= end[vertex].y && goal.y <= 1.0 + LIFT);
         }
-        assert!(eased(&topology, targets.len(), &targets, &targets).is_none());
+        assert!(eased(&topology, targets.len(), &targets, &targets).is_empty());
         assert_eq!(bump(0), 1.0);
         assert_eq!(bump(RINGS + 1), 0.0);
     }

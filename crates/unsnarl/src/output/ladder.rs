@@ -108,7 +108,7 @@ impl Rung {
             .map(|part| part.vertices.clone())
             .collect();
         let split = Split::new(topology, &cloth);
-        let finer = Topology::new(split.vertex_count(), &split.triangles(topology))?;
+        let finer = Topology::of_triangles(split.vertex_count(), split.triangles(topology))?;
         let mut vertices = split.part_vertices().collect::<Vec<_>>().into_iter();
         let (mut first_vertex, mut first_triangle) = (0, 0);
         let parts = self.assembly.parts().iter().map(|part| {

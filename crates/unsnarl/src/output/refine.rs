@@ -16,7 +16,6 @@
 use super::ladder::{Ladder, LadderError, Rung};
 use super::stop::{Room, Surroundings, stop_before_contact};
 use crate::analysis::{self, Assembly, Verdict};
-use crate::geometry::ccd::Motion;
 use crate::geometry::subdivision::{OldVertices, Smoothing, Split, check_size};
 use crate::geometry::{DVec3, VertexId};
 use serde::Serialize;
@@ -243,8 +242,8 @@ struct Climb<'a> {
     separation: f64,
     start: Verdict,
     here: Vec<DVec3>,
-    /// What plain subdivision gives, from the first level on at which something stopped.
-    plain: Option<Vec<DVec3>>,
+    /// What plain subdivision gives, where that is not here. Nearly all vertices are, so that it is a list, in order.
+    plain: Vec<(u32, DVec3)>,
     level: i32,
 }
 
@@ -252,6 +251,8 @@ struct Climb<'a> {
 struct Aim {
     midpoints: Vec<DVec3>,
     targets: Vec<DVec3>,
+    /// What plain subdivision gives, where that is not the target, in order.
+    plain: Vec<(u32, DVec3)>,
 }
 
 impl<'a> Climb<'a> {
@@ -268,7 +269,7 @@ impl<'a> Climb<'a> {
             return Err(RefineError::NotClean { pairs: start.pairs.len(), touching: start.touching_count() });
         }
         let separation = settings.separation.min(SEPARATION_IN_EDGES * mean_edge(assembly, positions));
-        Ok(Self { settings, separation, start, here: positions.to_vec(), plain: None, level: 0 })
+        Ok(Self { settings, separation, start, here: positions.to_vec(), plain: Vec::new(), level: 0 })
     }
 
     /// Midpoints and smooth targets of the next level.
@@ -276,13 +277,19 @@ impl<'a> Climb<'a> {
         let topology = coarse.assembly.topology();
         let targets_of =
             |positions: &[DVec3]| split.targets(topology, positions, &coarse.creases, self.settings.smoothing);
-        let targets = targets_of(&self.here);
-        self.plain = self.plain.take().map(|plain| targets_of(&plain));
-        Aim { midpoints: split.midpoints(topology, &std::mem::take(&mut self.here)), targets }
+        let mut here = std::mem::take(&mut self.here);
+        let targets = targets_of(&here);
+        let midpoints = split.midpoints(topology, &here);
+        let mut plain = Vec::new();
+        if !self.plain.is_empty() {
+            std::mem::take(&mut self.plain).into_iter().for_each(|(vertex, plain)| here[vertex as usize] = plain);
+            plain = differing(&targets_of(&here), &targets);
+        }
+        Aim { midpoints, targets, plain }
     }
 
     /// Goes to the next level.
-    fn go(&mut self, fine: &Rung, Aim { midpoints, targets }: Aim) -> LevelReport {
+    fn go(&mut self, fine: &Rung, Aim { midpoints, targets, plain }: Aim) -> LevelReport {
         let cloth = fine.cloth_count();
         let mut report = LevelReport {
             level: self.level as usize + 1,
@@ -302,13 +309,12 @@ impl<'a> Climb<'a> {
             Collisions::StopBefore => {
                 let separation = self.separation * 0.5_f64.powi(self.level);
                 let room = Room { separation, reach: 1.0 + LATER };
-                let motion = Motion { start: &midpoints, end: &targets };
                 // Vertices that are kept cannot follow, and a bump with holes is no smoother than none.
                 let surroundings = match self.settings.smoothing.old_vertices {
                     OldVertices::Smoothed => Surroundings::Follow,
                     OldVertices::Kept => Surroundings::Stay,
                 };
-                let stopped = stop_before_contact(fine, motion, room, surroundings);
+                let stopped = stop_before_contact(fine, (midpoints, &targets), room, surroundings);
                 report.stopped_by_cloth = stopped.by_cloth;
                 report.stopped_by_bodies = stopped.by_bodies;
                 report.eased = stopped.eased;
@@ -317,9 +323,15 @@ impl<'a> Climb<'a> {
                 report.left_out_pairs = stopped.left_out;
                 if let Some(end) = stopped.end {
                     report.distance_to_smooth = Spread::of_distances(&end[..cloth], &targets[..cloth]);
-                    self.plain.get_or_insert(targets);
+                    let mut known = plain.into_iter().peekable();
+                    let aims = targets.iter().enumerate().map(|(vertex, &target)| {
+                        known.next_if(|&(own, _)| own as usize == vertex).map_or(target, |(_, plain)| plain)
+                    });
+                    let pairs = aims.zip(&end).enumerate().filter(|(_, (plain, here))| plain != *here);
+                    self.plain = pairs.map(|(vertex, (plain, _))| (vertex as u32, plain)).collect();
                     end
                 } else {
+                    self.plain = plain;
                     targets
                 }
             }
@@ -329,14 +341,16 @@ impl<'a> Climb<'a> {
     }
 
     fn end(self) -> Refined {
-        let offsets = self.plain.map_or_else(Vec::new, |plain| offsets(&self.here, &plain));
+        let offset = |&(vertex, plain): &(u32, DVec3)| (vertex, self.here[vertex as usize] - plain);
+        let offsets = self.plain.iter().map(offset).collect();
         Refined { positions: self.here, start: self.start, offsets }
     }
 }
 
-fn offsets(positions: &[DVec3], plain: &[DVec3]) -> Vec<(u32, DVec3)> {
-    let different = positions.iter().zip(plain).enumerate().filter(|(_, (own, plain))| own != plain);
-    different.map(|(vertex, (own, plain))| (vertex as u32, *own - *plain)).collect()
+/// Those of some positions that are not the same as others, with their vertices.
+fn differing(positions: &[DVec3], others: &[DVec3]) -> Vec<(u32, DVec3)> {
+    let different = positions.iter().zip(others).enumerate().filter(|(_, (own, other))| own != other);
+    different.map(|(vertex, (&own, _))| (vertex as u32, own)).collect()
 }
 
 /// Triangles of cloth.

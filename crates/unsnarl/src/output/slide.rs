@@ -16,9 +16,42 @@ const PASSES: usize = 12;
 /// Contacts may close by this part of their gap; the rest is for later levels.
 const CLOSING: f64 = 0.2;
 
+/// Goals of the vertices that can go on, on the way from where they are (`left.start`) to their targets (`left.end`),
+/// in order. `pairs` are sorted.
+pub(super) fn slid(
+    topology: &Topology,
+    cloth_count: usize,
+    pairs: &[ElementPair],
+    left: Motion,
+) -> Vec<(VertexId, DVec3)> {
+    let has_way = |at: &usize| left.start[*at] != left.end[*at];
+    let mut goals: Vec<(VertexId, DVec3)> =
+        (0..cloth_count).filter(has_way).map(|at| (VertexId::new(at), left.end[at])).collect();
+    let contacts: Vec<Contact> =
+        pairs.iter().filter_map(|&pair| Contact::of(topology, pair, left.start, &goals)).collect();
+    for _ in 0..PASSES {
+        let mut has_changed = false;
+        for contact in &contacts {
+            has_changed |= contact.settle(&mut goals, left.start);
+        }
+        if !has_changed {
+            break;
+        }
+    }
+    goals.retain(|&(vertex, goal)| {
+        let at = vertex.index();
+        let (way, wanted) = (goal - left.start[at], left.end[at] - left.start[at]);
+        // Not farther from the target than now.
+        goal.is_finite() && way != DVec3::ZERO && 2.0 * way.dot(wanted) > way.length_squared()
+    });
+    goals
+}
+
 /// A pair that is in the way.
 struct Contact {
     stencil: Stencil,
+    /// Where the goals of its vertices are, of those that can move.
+    slots: [Option<usize>; 4],
     /// From the second element to the first.
     normal: DVec3,
     gap: f64,
@@ -26,52 +59,9 @@ struct Contact {
     stiffness: f64,
 }
 
-/// Goals of all vertices on the way from where they are (`left.start`) to their targets (`left.end`); `None` where
-/// nothing can go on. `pairs` are sorted.
-pub(super) fn slid(topology: &Topology, cloth_count: usize, pairs: &[ElementPair], left: Motion) -> Option<Vec<DVec3>> {
-    let can_move = |vertex: VertexId| {
-        let at = vertex.index();
-        at < cloth_count && left.start[at] != left.end[at]
-    };
-    let contacts: Vec<Contact> =
-        pairs.iter().filter_map(|&pair| Contact::of(topology, pair, left.start, can_move)).collect();
-    let mut goals = left.start.to_vec();
-    for at in (0..cloth_count).filter(|&at| left.start[at] != left.end[at]) {
-        goals[at] = left.end[at];
-    }
-    for _ in 0..PASSES {
-        let mut has_changed = false;
-        for contact in &contacts {
-            has_changed |= contact.settle(&mut goals, left.start, can_move);
-        }
-        if !has_changed {
-            break;
-        }
-    }
-    let mut moves = false;
-    for at in 0..cloth_count {
-        let (way, wanted) = (goals[at] - left.start[at], left.end[at] - left.start[at]);
-        if way == DVec3::ZERO {
-            continue;
-        }
-        // Farther from the target than now, or not worth it.
-        if 2.0 * way.dot(wanted) <= way.length_squared() || !goals[at].is_finite() {
-            goals[at] = left.start[at];
-        } else {
-            moves = true;
-        }
-    }
-    moves.then_some(goals)
-}
-
 impl Contact {
     /// The contact of a pair at some positions; `None` where its gap has no direction or nothing can move.
-    fn of(
-        topology: &Topology,
-        pair: ElementPair,
-        positions: &[DVec3],
-        can_move: impl Fn(VertexId) -> bool,
-    ) -> Option<Self> {
+    fn of(topology: &Topology, pair: ElementPair, positions: &[DVec3], goals: &[(VertexId, DVec3)]) -> Option<Self> {
         let points = pair.vertices(topology).map(|vertex| positions[vertex.index()]);
         let (stencil, offset) = match pair {
             ElementPair::VertexTriangle(vertex, triangle) => {
@@ -84,21 +74,23 @@ impl Contact {
             }
         };
         let normal = offset.try_normalize()?;
-        let of_movable = |k: usize| if can_move(stencil.vertices[k]) { stencil.weights[k].powi(2) } else { 0.0 };
+        let slots = stencil.vertices.map(|vertex| goals.binary_search_by_key(&vertex, |&(own, _)| own).ok());
+        let of_movable = |k: usize| if slots[k].is_some() { stencil.weights[k].powi(2) } else { 0.0 };
         let sum: f64 = (0..4).map(of_movable).sum();
-        (sum > 1e-9).then(|| Self { stencil, normal, gap: offset.length(), stiffness: 1.0 / sum })
+        (sum > 1e-9).then(|| Self { stencil, slots, normal, gap: offset.length(), stiffness: 1.0 / sum })
     }
 
     /// Keeps it from closing; whether that changed something.
-    fn settle(&self, goals: &mut [DVec3], from: &[DVec3], can_move: impl Fn(VertexId) -> bool) -> bool {
-        let opening = (self.stencil.apply(goals) - self.stencil.apply(from)).dot(self.normal);
+    fn settle(&self, goals: &mut [(VertexId, DVec3)], from: &[DVec3]) -> bool {
+        let end = |k: usize| self.slots[k].map_or(from[self.stencil.vertices[k].index()], |slot| goals[slot].1);
+        let opening = (self.stencil.sum([0, 1, 2, 3].map(end)) - self.stencil.apply(from)).dot(self.normal);
         let missing = -CLOSING * self.gap - opening;
         if missing <= 1e-9 * self.gap {
             return false;
         }
-        for (vertex, weight) in self.stencil.vertices.into_iter().zip(self.stencil.weights) {
-            if can_move(vertex) {
-                goals[vertex.index()] += (missing * self.stiffness * weight) * self.normal;
+        for (slot, weight) in self.slots.into_iter().zip(self.stencil.weights) {
+            if let Some(slot) = slot {
+                goals[slot].1 += (missing * self.stiffness * weight) * self.normal;
             }
         }
         true

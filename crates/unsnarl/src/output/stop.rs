@@ -94,43 +94,44 @@ enum Cause {
 }
 
 /// Moves all vertices of a level from `start` towards `targets`. Vertices of bodies have their place as target.
+///
+/// Positions are most of what it needs memory for: starts are let go as soon as nothing is there any more, and what
+/// slides on or follows is listed vertex by vertex.
 pub(crate) fn stop_before_contact(
     rung: &Rung,
-    Motion { start, end: targets }: Motion,
+    (start, targets): (Vec<DVec3>, &[DVec3]),
     room: Room,
     surroundings: Surroundings,
 ) -> Stopped {
     let topology = rung.assembly.topology();
-    let scene = Scene { rung, topology, cloth_count: rung.cloth_count(), room };
-    let is_cloth = |triangle: TriangleId| topology.triangle(triangle)[0].index() < scene.cloth_count;
-    let mut tree = None;
-    let first = scene.sweep(&mut tree, Motion { start, end: targets }, is_cloth);
+    let mut scene = Scene { rung, topology, cloth_count: rung.cloth_count(), room, tree: None };
+    let is_cloth = |triangle: TriangleId| topology.triangle(triangle)[0].index() < rung.cloth_count();
+    let first = scene.sweep(&start, Goals::Of(targets), is_cloth);
     let mut stopped =
         Stopped { rounds: first.rounds, contacts: first.pairs.len(), left_out: first.left_out, ..Stopped::default() };
-    let Some((mut end, mut causes)) = first.end else { return stopped };
+    if first.ways.is_empty() {
+        return stopped;
+    }
     let mut pairs = first.pairs;
+    let mut causes: BTreeMap<VertexId, Cause> = first.ways.causes().collect();
+    let mut end = start;
+    first.ways.go(&mut end, Goals::Of(targets));
     for _ in 0..SLIDES {
         pairs.sort_unstable();
         pairs.dedup();
-        let Some(goals) = slid(topology, scene.cloth_count, &pairs, Motion { start: &end, end: targets }) else {
+        let goals = slid(topology, scene.cloth_count, &pairs, Motion { start: &end, end: targets });
+        if goals.is_empty() {
             break;
-        };
-        let moves = |vertex: VertexId| end[vertex.index()] != goals[vertex.index()];
-        let may_move = |triangle: TriangleId| topology.triangle(triangle).into_iter().any(moves);
-        let sweep = scene.sweep(&mut tree, Motion { start: &end, end: &goals }, may_move);
+        }
+        let sweep = scene.sweep_some(&end, &goals);
         stopped.rounds += sweep.rounds;
         stopped.contacts += sweep.pairs.len();
         pairs.extend(sweep.pairs);
-        end = match sweep.end {
-            Some((end, again)) => {
-                for (vertex, cause) in again {
-                    let own = causes.entry(vertex).or_insert(cause);
-                    *own = cause.max(*own);
-                }
-                end
-            }
-            None => goals,
-        };
+        for (vertex, cause) in sweep.ways.causes() {
+            let own = causes.entry(vertex).or_insert(cause);
+            *own = cause.max(*own);
+        }
+        sweep.ways.go(&mut end, Goals::Some(&goals));
     }
     for (&vertex, &cause) in &causes {
         if end[vertex.index()] != targets[vertex.index()] {
@@ -138,35 +139,52 @@ pub(crate) fn stop_before_contact(
             stopped.by_bodies += usize::from(cause == Cause::Body);
         }
     }
-    let goals = match surroundings {
-        Surroundings::Follow => eased(topology, scene.cloth_count, &end, targets),
-        Surroundings::Stay => None,
-    };
-    if let Some(goals) = goals {
-        let moves = |vertex: VertexId| end[vertex.index()] != goals[vertex.index()];
-        let may_move = |triangle: TriangleId| topology.triangle(triangle).into_iter().any(moves);
-        let sweep = scene.sweep(&mut tree, Motion { start: &end, end: &goals }, may_move);
-        stopped.rounds += sweep.rounds;
-        end = sweep.end.map_or(goals, |(end, _)| end);
-        let is_off = |vertex: &usize| end[*vertex] != targets[*vertex];
-        stopped.eased =
-            (0..scene.cloth_count).filter(is_off).count().saturating_sub(stopped.by_cloth + stopped.by_bodies);
+    if surroundings == Surroundings::Follow {
+        let goals = eased(topology, scene.cloth_count, &end, targets);
+        if !goals.is_empty() {
+            let sweep = scene.sweep_some(&end, &goals);
+            stopped.rounds += sweep.rounds;
+            sweep.ways.go(&mut end, Goals::Some(&goals));
+            let is_off = |vertex: &usize| end[*vertex] != targets[*vertex];
+            stopped.eased =
+                (0..scene.cloth_count).filter(is_off).count().saturating_sub(stopped.by_cloth + stopped.by_bodies);
+        }
     }
     Stopped { end: Some(end), ..stopped }
 }
 
-/// What does not change from round to round.
+/// Where vertices want to go.
+#[derive(Clone, Copy)]
+enum Goals<'a> {
+    /// Every vertex to its own place.
+    Of(&'a [DVec3]),
+    /// These, sorted; all others stay.
+    Some(&'a [(VertexId, DVec3)]),
+}
+
+impl Goals<'_> {
+    /// The goal of a vertex that has one.
+    fn of(&self, vertex: VertexId) -> Option<DVec3> {
+        match self {
+            Self::Of(all) => Some(all[vertex.index()]),
+            Self::Some(few) => few.binary_search_by_key(&vertex, |&(own, _)| own).ok().map(|at| few[at].1),
+        }
+    }
+}
+
+/// One level, and the tree that is fitted to one motion after the other.
 struct Scene<'a> {
     rung: &'a Rung,
     topology: &'a Topology,
     cloth_count: usize,
     room: Room,
+    tree: Option<LeanElementTree<'a>>,
 }
 
 /// One motion, stopped where it has to be.
 struct Sweep {
-    /// Positions at the end, and what stopped vertices; `None` where everything reaches its target.
-    end: Option<(Vec<DVec3>, BTreeMap<VertexId, Cause>)>,
+    /// What was stopped; empty where everything reaches its goal.
+    ways: Ways,
     /// What collided, round after round.
     pairs: Vec<ElementPair>,
     rounds: usize,
@@ -174,36 +192,42 @@ struct Sweep {
 }
 
 impl<'a> Scene<'a> {
+    /// As [`Scene::sweep`], for the triangles around some vertices.
+    fn sweep_some(&mut self, start: &[DVec3], goals: &[(VertexId, DVec3)]) -> Sweep {
+        let mut may_move = vec![false; self.topology.triangle_count()];
+        for &(vertex, _) in goals {
+            self.topology.vertex_triangles(vertex).iter().for_each(|triangle| may_move[triangle.index()] = true);
+        }
+        self.sweep(start, Goals::Some(goals), |triangle| may_move[triangle.index()])
+    }
+
     /// Follows a motion as far as nothing collides, and keeps room to go on: the motion is looked at as far as `reach`
     /// times its length, and vertices go as large a part of their own way as they could of that. Only triangles that
     /// may move are active.
-    fn sweep(
-        &self,
-        tree: &mut Option<LeanElementTree<'a>>,
-        motion: Motion,
-        may_move: impl Fn(TriangleId) -> bool,
-    ) -> Sweep {
+    fn sweep(&mut self, start: &[DVec3], goals: Goals, may_move: impl Fn(TriangleId) -> bool) -> Sweep {
         let (topology, reach) = (self.topology, self.room.reach);
-        let beyond = |(start, end): (&DVec3, &DVec3)| *start + reach * (*end - *start);
-        let far: Vec<DVec3> = motion.start.par_iter().zip(motion.end).map(beyond).collect();
-        let whole = Motion { start: motion.start, end: &far };
+        let beyond = |start: DVec3, goal: DVec3| start + reach * (goal - start);
+        let mut far: Vec<DVec3> = match goals {
+            Goals::Of(all) => start.par_iter().zip(all).map(|(&start, &goal)| beyond(start, goal)).collect(),
+            Goals::Some(few) => {
+                let mut far = start.to_vec();
+                few.iter().for_each(|&(vertex, goal)| far[vertex.index()] = beyond(start[vertex.index()], goal));
+                far
+            }
+        };
         let margin = 0.5 * self.room.separation;
-        match tree {
+        let whole = Motion { start, end: &far };
+        match &mut self.tree {
             Some(tree) => tree.refit(whole, margin),
-            None => *tree = Some(LeanElementTree::build(topology, &self.rung.ownership, whole, margin)),
+            None => self.tree = Some(LeanElementTree::build(topology, &self.rung.ownership, whole, margin)),
         }
-        let mut sweep = Sweep { end: None, pairs: Vec::new(), rounds: 1, left_out: 0 };
-        let Some(tree) = tree else { return sweep };
+        let mut sweep = Sweep { ways: Ways::default(), pairs: Vec::new(), rounds: 1, left_out: 0 };
+        let Some(tree) = &self.tree else { return sweep };
         let mut found = tree.candidates_of(may_move, |pair, out| self.examine(pair, whole, out));
         sweep.left_out = found.iter().filter(|finding| matches!(finding, Finding::LeftOut)).count();
         found.retain(|finding| matches!(finding, Finding::Collides(..)));
-        if found.is_empty() {
-            return sweep;
-        }
-        let mut end = far;
-        let mut ways = Ways::default();
         while !found.is_empty() {
-            let changed = ways.lower(self, &found);
+            let changed = sweep.ways.lower(self, &found);
             sweep.pairs.extend(found.iter().filter_map(Finding::pair));
             if changed.is_empty() {
                 break;
@@ -212,12 +236,13 @@ impl<'a> Scene<'a> {
             let mut is_active = vec![false; topology.triangle_count()];
             for &vertex in &changed {
                 let at = vertex.index();
-                end[at] = motion.start[at] + (reach * ways.share(vertex)) * (motion.end[at] - motion.start[at]);
+                let goal = goals.of(vertex).unwrap_or(start[at]);
+                far[at] = start[at] + (reach * sweep.ways.share(vertex)) * (goal - start[at]);
                 is_changed[at] = true;
                 topology.vertex_triangles(vertex).iter().for_each(|triangle| is_active[triangle.index()] = true);
             }
             let moves = |vertex: &VertexId| is_changed.get(vertex.index()).is_some_and(|&is| is);
-            let shorter = Motion { start: motion.start, end: &end };
+            let shorter = Motion { start, end: &far };
             // Ways only get shorter: the boxes of the whole ways still hold them.
             found = tree.candidates_of(
                 |triangle| is_active[triangle.index()],
@@ -230,13 +255,6 @@ impl<'a> Scene<'a> {
             found.retain(|finding| matches!(finding, Finding::Collides(..)));
             sweep.rounds += 1;
         }
-        end.copy_from_slice(motion.end);
-        for (vertex, way) in &ways.stopped {
-            let at = vertex.index();
-            end[at] = motion.start[at] + way.share * (motion.end[at] - motion.start[at]);
-        }
-        let causes = ways.stopped.into_iter().map(|(vertex, way)| (vertex, way.cause)).collect();
-        sweep.end = Some((end, causes));
         sweep
     }
 
@@ -319,5 +337,27 @@ impl Ways {
 
     fn share(&self, vertex: VertexId) -> f64 {
         self.stopped.get(&vertex).map_or(1.0, |way| way.share)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.stopped.is_empty()
+    }
+
+    fn causes(&self) -> impl Iterator<Item = (VertexId, Cause)> + '_ {
+        self.stopped.iter().map(|(&vertex, way)| (vertex, way.cause))
+    }
+
+    /// Takes vertices from where they are to their goals, or as far as their ways are free.
+    fn go(&self, positions: &mut [DVec3], goals: Goals) {
+        let stopped = self.stopped.iter().filter_map(|(&vertex, way)| {
+            let (start, goal) = (positions[vertex.index()], goals.of(vertex)?);
+            Some((vertex, start + way.share * (goal - start)))
+        });
+        let stopped: Vec<(VertexId, DVec3)> = stopped.collect();
+        match goals {
+            Goals::Of(all) => positions.copy_from_slice(all),
+            Goals::Some(few) => few.iter().for_each(|&(vertex, goal)| positions[vertex.index()] = goal),
+        }
+        stopped.into_iter().for_each(|(vertex, position)| positions[vertex.index()] = position);
     }
 }

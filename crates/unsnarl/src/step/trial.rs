@@ -4,14 +4,18 @@
 //! |---|---|
 //! | propose | with cushions between layers and pads on bodies that lie within thickness at the start |
 //! | propose again | vertices that solids stop are held there; cushions and pads that would pull are let go |
+//! | field | where the method is the field, every proposal is carried by it before solids and contact look at it |
 //! | contact, to find supports | what surfaces of bodies stop |
 //! | propose again, at most three times | cloth leans on these supports; those that would pull are dropped |
 //! | contact | an end of the step that crosses nothing new |
+//! | strain limits, at most twice | triangles that are drawn out too far (`unstrain.rs`) |
 //!
 //! Each pass is made only where there is something new for it.
 
 use crate::bodies::{self, Moved, Obstacle, Press};
-use crate::contact::{CollisionMethod, ContactReport, LayerMethod, Nearby, Part, Proposal, Purpose, Push, Resolved};
+use crate::contact::{
+    CollisionMethod, ContactReport, FieldReport, LayerMethod, Nearby, Part, Proposal, Purpose, Push, Resolved,
+};
 use crate::coupling;
 use crate::dynamics::support::{self, Support};
 use crate::dynamics::{self, Cushion, Guidance, Hold, Start};
@@ -52,6 +56,8 @@ pub(super) struct Outcome {
     pub collision: ContactReport,
     /// What vertices of bodies took from cloth.
     pub pushes: Vec<(VertexId, Push)>,
+    /// What the field did, where it was asked.
+    pub field: Option<FieldReport>,
 }
 
 impl Trial<'_> {
@@ -60,7 +66,7 @@ impl Trial<'_> {
     pub fn run(&self, workspace: &mut Workspace, observe: &mut dyn FnMut(Stage)) -> Outcome {
         let Start { model, state, step, .. } = self.start;
         let settings = &self.settings.dynamics;
-        let is_pipeline = self.settings.collision.method == CollisionMethod::Pipeline;
+        let is_pipeline = self.settings.collision.is_proved();
         let mut near = if is_pipeline { self.near(workspace) } else { Near::default() };
         observe(Stage::Contact(Part::Repulsion));
         let guidance = near.guided(self.guidance);
@@ -72,11 +78,12 @@ impl Trial<'_> {
             self.propose_again(&holds, &[], &near, &mut proposed, workspace);
         }
         observe(Stage::Propose);
+        let mut field = self.carry_by_field(&mut proposed, workspace, observe);
         let mut contacts = self.keep_out(&presses, &mut proposed);
         observe(Stage::KeepOut);
         if !is_pipeline {
             let pushes = coupling::pushes_of_supports(&proposed.borne).collect();
-            return Outcome { proposed, contacts, collision: ContactReport::default(), pushes };
+            return Outcome { proposed, contacts, collision: ContactReport::default(), pushes, field };
         }
         let mut pushes = Vec::new();
         let mut resolved = self.resolve(Purpose::FindSupports, &proposed, &mut near, workspace, observe);
@@ -85,6 +92,7 @@ impl Trial<'_> {
             resolved.supports.retain(|support| !self.leads(&support.vertices));
             let supports = self.lean(&holds, resolved.supports, &near, &mut proposed, workspace);
             observe(Stage::Propose);
+            field = self.carry_by_field(&mut proposed, workspace, observe).or(field);
             contacts = self.keep_out(&presses, &mut proposed);
             pushes = self.rub(&supports, &mut proposed);
             observe(Stage::KeepOut);
@@ -94,7 +102,33 @@ impl Trial<'_> {
         pushes.extend(coupling::pushes_of_supports(&proposed.borne));
         pushes.append(&mut resolved.taken);
         let collision = take_over(resolved, &mut proposed);
-        Outcome { proposed, contacts, collision, pushes }
+        pushes.extend(self.unstrain(&mut proposed, workspace));
+        Outcome { proposed, contacts, collision, pushes, field }
+    }
+
+    /// Lets the field lead surfaces past each other, where the method asks for it.
+    fn carry_by_field(
+        &self,
+        proposed: &mut dynamics::Proposal,
+        workspace: &mut Workspace,
+        observe: &mut dyn FnMut(Stage),
+    ) -> Option<FieldReport> {
+        let settings = &self.settings.collision;
+        if settings.method != CollisionMethod::Field {
+            return None;
+        }
+        let held: Vec<VertexId> = self.guidance.holds.iter().map(|hold| hold.0).collect();
+        let mut listen = |part| observe(Stage::Contact(Part::Field(part)));
+        let (world, memory) = (self.world, &mut workspace.contact.field);
+        let given = (&world.model, world.environment.air_density);
+        let proposal = self.motion(&proposed.positions, &held);
+        let carried = world.contact.carry_by_field(&proposal, given, &settings.field, memory, &mut listen);
+        for vertex in carried.changed.iter().map(|vertex| vertex.index()) {
+            proposed.positions[vertex] = carried.positions[vertex];
+            proposed.velocities[vertex] =
+                (carried.positions[vertex] - self.start.state.positions[vertex]) / self.start.step;
+        }
+        Some(carried.report)
     }
 
     /// What lies within thickness, and the springs between it that dynamics takes over.

@@ -241,7 +241,7 @@ pub fn plan_for_bodies<'a>(situation: &Situation<'a>, settings: &ClassicSettings
     let mut draft = Draft::new(*situation, *settings);
     let tangle = situation.tangle;
     let is_left: Vec<bool> =
-        (0..tangle.contours.len()).map(|index| depenetration::eject(&mut draft, index) == Scope::Out).collect();
+        (0..tangle.contours.len()).map(|index| depenetration::depenetrate(&mut draft, index) == Scope::Out).collect();
     draft.report.treated = is_left.iter().filter(|&&left| !left).count();
     draft.report.out_of_scope = is_left.len() - draft.report.treated;
     if draft.report.treated == 0 {

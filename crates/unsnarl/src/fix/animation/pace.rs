@@ -12,7 +12,6 @@
 use super::{Axes, Correction, Frame, blend::Neighbour};
 use crate::analysis::Assembly;
 use crate::geometry::VertexId;
-use crate::geometry::ccd::Motion;
 use crate::output::ladder::Rung;
 use crate::output::stop::{Room, Surroundings, stop_before_contact};
 use std::ops::Range;
@@ -64,7 +63,7 @@ impl Pace {
                 let target = &mut targets[vertex as usize];
                 *target += share * (frame.input()[vertex as usize] + offset - *target);
             }
-            let motion = Motion { start: &start, end: &targets };
+            let motion = (start.clone(), &targets[..]);
             let stopped = stop_before_contact(&self.surface, motion, self.room(frame), Surroundings::Stay);
             let drawn = frame.correction_to(&stopped.end.unwrap_or(targets));
             (frame.keeps(&drawn) && drawn != *own).then_some(drawn)

@@ -127,7 +127,7 @@ fn leads_out(crossings: impl Iterator<Item = bool>) -> bool {
 }
 
 /// Ejects what one contour of cloth with a body shows; other contours are out of scope.
-pub(in crate::untangle) fn eject(draft: &mut Draft, index: usize) -> Scope {
+pub(in crate::untangle) fn depenetrate(draft: &mut Draft, index: usize) -> Scope {
     let tangled = draft.contour(index);
     let Some(of_body) = Trace::BOTH.into_iter().find(|&trace| draft.is_on_body(tangled, trace)) else {
         return Scope::Out;

@@ -8,7 +8,9 @@
 //! that has a direction where contours are straight and their length says nothing. What the pushes ask for is the
 //! constraint of
 //! [`Sliding`]: strain is bounded in every round, and surroundings are carried along, so that strands and layers move
-//! as wholes. Nothing blocks a contour on its way: there is no contact here. (Volino and Magnenat-Thalmann 2006, as
+//! as wholes. Open contours that end within cloth (LL, BLI) are straight and have no pull there: around these loop
+//! vertices open cloth is drawn flat, so that the pinch slides along the contour until it meets the other end. Nothing
+//! blocks a contour on its way: there is no contact here. (Volino and Magnenat-Thalmann 2006, as
 //! cited by Cha 2022, 2.1)
 //!
 //! Guarantees: only free vertices move; the result crosses in no more pairs than the start; the same bits on any number
@@ -19,14 +21,16 @@ use crate::analysis::contour::crossing_point;
 use crate::analysis::{Assembly, Workspace};
 use crate::untangle::rearrange::contour_links::{ContourLinks, crossing_key};
 use crate::untangle::rearrange::overlap::{self, ClosedComponents};
-use crate::untangle::rearrange::sliding::Sliding;
+use crate::untangle::rearrange::sliding::{Sliding, Ties};
 use crate::untangle::rearrange::strain_bounds::StrainBounds;
 use rayon::prelude::*;
 use unsnarl_geometry::intersection::CrossingPair;
-use unsnarl_geometry::{DVec3, EdgeId, TriangleId, VertexId};
+use unsnarl_geometry::{DVec3, EdgeId, Topology, TriangleId, VertexId};
 
 /// How far a crossing pushes in a round, as a share of the local edge length.
 const CONTOUR_PUSH: f64 = 0.2;
+/// Where contours that end within cloth are left when it does not get on any more, it pushes so many times as far.
+const HARDER: f64 = 2.0;
 /// The share of the direction that all of a contour agrees on; the rest is each crossing's own.
 const COMMON_SHARE: f64 = 0.7;
 /// Directions well below this move cloth in proportion; longer ones by the whole push. A pull is at most 2 long.
@@ -37,6 +41,10 @@ const OVERLAP_PUSH: f64 = 0.1;
 const OVERLAP_WEIGHT: f64 = 4.0;
 /// How strongly neighbours are carried along.
 const CARRYING: f64 = 0.05;
+/// How strongly open cloth around loop vertices is drawn flat, beside its stiffness.
+const FLATNESS: f64 = 3.0;
+/// So many rings around them.
+const FLAT_RINGS: usize = 4;
 /// After as many rounds the shape of that moment is what is kept, so that cloth may turn as it moves.
 const ROUNDS_PER_SHAPE: usize = 10;
 /// After as many rounds only what is near a crossing moves on.
@@ -97,6 +105,7 @@ impl ContourMinimisation<'_> {
         let topology = self.assembly.topology();
         let closed = ClosedComponents::new(topology, self.free.len(), start);
         let mut sliding: Option<Sliding> = None;
+        let (mut near, mut flatness, mut effort) = (Vec::new(), Vec::new(), 1.0);
         let mut memory = Workspace::default();
         let mut positions = start.to_vec();
         let mut best = Minimised { positions: start.to_vec(), pairs: usize::MAX, rounds: 0 };
@@ -110,18 +119,26 @@ impl ContourMinimisation<'_> {
             if 10 * (pairs.len() as u64) < 9 * mark.0 as u64 {
                 mark = (pairs.len(), round);
             }
+            if round > mark.1 + PATIENCE && effort < HARDER && !flatness.is_empty() {
+                (effort, mark) = (HARDER, (pairs.len(), round));
+            }
             if pairs.is_empty() || round > mark.1 + PATIENCE || (self.stop)() {
                 break;
             }
-            if round % ROUNDS_PER_PLACES == 0 {
-                let near = self.near(&pairs);
-                sliding = Sliding::new(topology, self.bounds, &near, CARRYING, &positions);
+            if round % ROUNDS_PER_SHAPE == 0 {
+                let before = std::mem::replace(&mut flatness, self.flatness(&pairs, &closed));
+                let is_other = !(before.is_empty() && flatness.is_empty());
+                if round % ROUNDS_PER_PLACES == 0 {
+                    near = self.near(&pairs);
+                }
+                if is_other || round % ROUNDS_PER_PLACES == 0 {
+                    let ties = Ties { carrying: CARRYING, flatness: &flatness };
+                    sliding = Sliding::tied(topology, self.bounds, &near, ties, &positions);
+                }
+                sliding.iter_mut().for_each(|sliding| sliding.begin_again(&positions));
             }
             let Some(sliding) = &mut sliding else { break };
-            if round % ROUNDS_PER_SHAPE == 0 {
-                sliding.begin_again(&positions);
-            }
-            let pushes = self.pushes(&pairs, &closed, &positions);
+            let pushes = self.pushes(&pairs, &closed, (effort, &positions));
             sliding.round(self.bounds, &mut positions, &mut |places| {
                 pushes.iter().for_each(|&(vertex, push)| places[vertex] += push);
             });
@@ -132,25 +149,36 @@ impl ContourMinimisation<'_> {
     /// Which vertices are free and near something that crosses.
     fn near(&self, pairs: &[CrossingPair]) -> Vec<bool> {
         let topology = self.assembly.topology();
-        let mut front: Vec<VertexId> =
-            pairs.iter().flat_map(|pair| [pair.0, pair.1]).flat_map(|triangle| topology.triangle(triangle)).collect();
-        let mut near = vec![false; topology.vertex_count()];
-        front.iter().for_each(|vertex| near[vertex.index()] = true);
-        for _ in 0..RINGS {
-            let ring = front.iter().flat_map(|&vertex| topology.ring(vertex));
-            let next: Vec<VertexId> =
-                ring.filter(|vertex| !std::mem::replace(&mut near[vertex.index()], true)).collect();
-            front = next;
-        }
+        let corners = pairs.iter().flat_map(|pair| [pair.0, pair.1]).flat_map(|triangle| topology.triangle(triangle));
+        let near = within_rings(topology, corners.collect(), RINGS);
         self.free.iter().zip(&near).map(|(&free, &near)| free && near).collect()
     }
 
+    /// How strongly each vertex of cloth is to be flat; empty where none is.
+    fn flatness(&self, pairs: &[CrossingPair], closed: &ClosedComponents) -> Vec<f64> {
+        let topology = self.assembly.topology();
+        let ends: Vec<VertexId> =
+            loop_vertices(topology, pairs).into_iter().filter(|&vertex| !closed.has(topology, vertex)).collect();
+        if ends.is_empty() {
+            return Vec::new();
+        }
+        let flat = within_rings(topology, ends, FLAT_RINGS);
+        flat[..self.free.len()].iter().map(|&flat| if flat { FLATNESS } else { 0.0 }).collect()
+    }
+
     /// How far vertices are pushed, metres.
-    fn pushes(&self, pairs: &[CrossingPair], closed: &ClosedComponents, positions: &[DVec3]) -> Vec<(usize, DVec3)> {
+    fn pushes(
+        &self,
+        pairs: &[CrossingPair],
+        closed: &ClosedComponents,
+        (effort, positions): (f64, &[DVec3]),
+    ) -> Vec<(usize, DVec3)> {
         let crossings = self.pulled(pairs, positions);
         let own: Vec<DVec3> = crossings.par_iter().map(|crossing| self.direction(crossing, positions)).collect();
         let common = ContourLinks::new(self.assembly.topology(), pairs).common_directions(&own);
-        let blend = |own: DVec3, common: DVec3| (1.0 - COMMON_SHARE) * softened(own) + COMMON_SHARE * softened(common);
+        let blend = |own: DVec3, common: DVec3| {
+            effort * ((1.0 - COMMON_SHARE) * softened(own) + COMMON_SHARE * softened(common))
+        };
         let of_contours: Vec<[Wish; 5]> = (crossings.par_iter().zip(own.par_iter().zip(&common)))
             .map(|(crossing, (own, common))| self.wishes(crossing, blend(*own, *common), positions))
             .collect();
@@ -248,12 +276,8 @@ impl ContourMinimisation<'_> {
             return Vec::new();
         }
         let topology = self.assembly.topology();
-        let shared = |pair: &CrossingPair| shared_vertex(topology.triangle(pair.0), topology.triangle(pair.1));
-        let mut loop_vertices: Vec<VertexId> = pairs.iter().filter_map(shared).collect();
-        loop_vertices.sort_unstable();
-        loop_vertices.dedup();
         let keys: Vec<(EdgeId, TriangleId)> = crossings.iter().map(|at| (at.edge, at.triangle)).collect();
-        let coverings = overlap::coverings(topology, positions, closed, &keys, &loop_vertices);
+        let coverings = overlap::coverings(topology, positions, closed, &keys, &loop_vertices(topology, pairs));
         let wish = |vertex: usize| {
             let inward = -closed.outward(topology, positions, VertexId::new(vertex))?;
             let push = OVERLAP_PUSH * self.local_size[vertex] * f64::from(coverings[vertex].clamp(-2, 2));
@@ -267,6 +291,27 @@ fn softened(direction: DVec3) -> DVec3 {
     direction / (direction.length_squared() + SOFT * SOFT).sqrt()
 }
 
+/// The vertices at which contours end within cloth: where triangles cross that share one; rising.
+fn loop_vertices(topology: &Topology, pairs: &[CrossingPair]) -> Vec<VertexId> {
+    let shared = |pair: &CrossingPair| shared_vertex(topology.triangle(pair.0), topology.triangle(pair.1));
+    let mut vertices: Vec<VertexId> = pairs.iter().filter_map(shared).collect();
+    vertices.sort_unstable();
+    vertices.dedup();
+    vertices
+}
+
+/// The vertices within so many rings of these.
+fn within_rings(topology: &Topology, mut front: Vec<VertexId>, rings: usize) -> Vec<bool> {
+    let mut within = vec![false; topology.vertex_count()];
+    front.iter().for_each(|vertex| within[vertex.index()] = true);
+    for _ in 0..rings {
+        let ring = front.iter().flat_map(|&vertex| topology.ring(vertex));
+        let next: Vec<VertexId> = ring.filter(|vertex| !std::mem::replace(&mut within[vertex.index()], true)).collect();
+        front = next;
+    }
+    within
+}
+
 /// A vertex that two triangles have in common.
 fn shared_vertex(first: [VertexId; 3], second: [VertexId; 3]) -> Option<VertexId> {
     first.into_iter().find(|vertex| second.contains(vertex))
@@ -275,6 +320,7 @@ fn shared_vertex(first: [VertexId; 3], second: [VertexId; 3]) -> Option<VertexId
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analysis::analyze;
     use crate::model::{Cloth, Model};
     use crate::samples::{self, Cut, Recipe};
     use unsnarl_geometry::TriMesh;
@@ -301,15 +347,16 @@ mod tests {
         fn minimised(&self, free: &[bool], most_rounds: usize) -> Minimised {
             let (topology, shapes) = (&self.model.topology, &self.model.rest_shapes);
             let bounds = StrainBounds::around_rest(topology, shapes, [0.95, 1.05]);
-            let minimisation = ContourMinimisation {
-                assembly: &self.assembly,
-                bounds: &bounds,
-                free,
-                local_size: &self.local_size,
-                most_rounds,
-                stop: &|| false,
-            };
-            minimisation.run(&self.mesh.positions)
+            self.minimisation((&bounds, free), most_rounds).run(&self.mesh.positions)
+        }
+
+        fn minimisation<'a>(
+            &'a self,
+            (bounds, free): (&'a StrainBounds<'a>, &'a [bool]),
+            most_rounds: usize,
+        ) -> ContourMinimisation<'a> {
+            let (assembly, local_size) = (&self.assembly, self.local_size.as_slice());
+            ContourMinimisation { assembly, bounds, free, local_size, most_rounds, stop: &|| false }
         }
     }
 
@@ -332,6 +379,28 @@ mod tests {
         let mut moved: Vec<f64> = moved.collect();
         moved.sort_by(f64::total_cmp);
         assert!(moved[moved.len() * 9 / 10] < 5.0 * subject.local_size[0]);
+    }
+
+    #[test]
+    fn cloth_is_drawn_flat_around_the_ends_of_contours_within_it_and_nowhere_else() {
+        for (name, resolution) in [("ll", 20), ("bli", 20), ("closed", 20), ("knot-2-3-20", 8)] {
+            let subject = Subject::new(name, resolution);
+            let topology = subject.assembly.topology();
+            let positions = &subject.mesh.positions;
+            let tangle = analyze(&subject.assembly, positions, &mut Workspace::default());
+            let pairs = Workspace::default().crossing_pairs_again(&subject.assembly, positions);
+            let found = loop_vertices(topology, &pairs);
+            assert_eq!(found, tangle.loop_vertices(), "{name}");
+            let bounds = StrainBounds::around_rest(topology, &subject.model.rest_shapes, [0.95, 1.05]);
+            let free = vec![true; positions.len()];
+            let minimisation = subject.minimisation((&bounds, &free), 1);
+            let closed = ClosedComponents::new(topology, free.len(), positions);
+            let flat = minimisation.flatness(&pairs, &closed);
+            let has_ends = ["ll", "bli"].contains(&name);
+            assert_eq!(flat.iter().any(|&flat| flat > 0.0), has_ends, "{name}");
+            assert!(!has_ends || found.iter().all(|vertex| flat[vertex.index()] > 0.0), "{name}");
+            assert!(flat.iter().filter(|&&flat| flat > 0.0).count() < flat.len() / 2 + 1, "{name}");
+        }
     }
 
     #[test]

@@ -6,11 +6,12 @@
 //! | `parting` | carries pieces apart |
 //! | `layout`, `tutte_layout`, `rest_pose` | lays pieces flat, or rebuilds them |
 //! | `contour_minimisation`, `contour_links`, `overlap` | makes contours and overlaps smaller |
-//! | `sliding`, `strain_bounds`, `smoothing`, `piercing` | elastic solves, bounds and pushes that they share |
+//! | `sliding`, `flatness`, `strain_bounds`, `smoothing`, `piercing` | elastic solves, bounds and pushes that they share |
 //! | `spacing` | opens gaps |
 
 pub(in crate::untangle) mod contour_links;
 pub mod contour_minimisation;
+mod flatness;
 pub mod layering;
 pub mod layout;
 pub mod ordering;

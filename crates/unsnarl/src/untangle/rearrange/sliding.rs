@@ -12,7 +12,7 @@
 //! ```
 //!
 //! Where cloth is to be carried along, `sum b |(x_i - x_i0) - (x_j - x_j0)|^2` over the edges is added: what was moved takes its surroundings with it instead of
-//! being folded out of them.
+//! being folded out of them. Where cloth is to be flat, bending is added (`rearrange::flatness`).
 //!
 //! The solve carries strain across the whole of the free cloth at once, so cloth that gives way at one place comes to rest within some tens of rounds; one that has to go elsewhere as a
 //! whole takes hundreds.
@@ -24,6 +24,7 @@
 
 use crate::dynamics::block_cholesky::{Layout, UpperPattern};
 use crate::dynamics::scalar_cholesky::ScalarFactor;
+use crate::untangle::rearrange::flatness::Flatness;
 use crate::untangle::rearrange::strain_bounds::StrainBounds;
 use rayon::prelude::*;
 use unsnarl_geometry::{DVec3, EdgeId, Topology, TriangleId, VertexId};
@@ -42,6 +43,7 @@ pub struct Sliding {
     carrying: f64,
     /// Edges with a free end: their rows, or none for an end that is not free.
     edges: Vec<[Option<usize>; 2]>,
+    flatness: Flatness,
     /// Where cloth was at first, by row.
     start: Vec<DVec3>,
     layout: Layout,
@@ -50,6 +52,15 @@ pub struct Sliding {
     elastic: Vec<DVec3>,
     /// What the constraint has pushed so far, by row.
     pushed: Vec<DVec3>,
+}
+
+/// What holds cloth together beside its triangles.
+#[derive(Clone, Copy)]
+pub struct Ties<'a> {
+    /// How strongly neighbours are carried along, beside the stiffness of cloth.
+    pub carrying: f64,
+    /// How strongly each vertex is to be flat, likewise; may end early.
+    pub flatness: &'a [f64],
 }
 
 /// A triangle with a free corner.
@@ -70,6 +81,17 @@ impl Sliding {
         bounds: &StrainBounds,
         free: &[bool],
         carrying: f64,
+        positions: &[DVec3],
+    ) -> Option<Self> {
+        Self::tied(topology, bounds, free, Ties { carrying, flatness: &[] }, positions)
+    }
+
+    /// The same with other ties.
+    pub fn tied(
+        topology: &Topology,
+        bounds: &StrainBounds,
+        free: &[bool],
+        Ties { carrying, flatness }: Ties,
         positions: &[DVec3],
     ) -> Option<Self> {
         let vertices: Vec<usize> = (0..free.len()).filter(|&vertex| free[vertex]).collect();
@@ -96,7 +118,8 @@ impl Sliding {
         let row = |vertex: VertexId| row_of.get(vertex.index()).copied().flatten();
         let ends = (0..topology.edge_count()).map(|edge| topology.edge(EdgeId::new(edge)).map(row));
         let edges: Vec<[Option<usize>; 2]> = ends.filter(|rows| rows.iter().any(Option::is_some)).collect();
-        let (layout, diagonal, upper) = system(&triangles, &holds, &edges, carrying)?;
+        let flatness = Flatness::new(topology, bounds, flatness, &row_of);
+        let (layout, diagonal, upper) = system(&triangles, &holds, (&edges, carrying), &flatness)?;
         let start = vertices.iter().map(|&vertex| positions[vertex]).collect();
         let mut factor = ScalarFactor::default();
         let elastic = positions[..free.len()].to_vec();
@@ -107,6 +130,7 @@ impl Sliding {
             holds,
             carrying,
             edges,
+            flatness,
             start,
             layout,
             factor,
@@ -148,6 +172,7 @@ impl Sliding {
             a.iter().for_each(|&row| step[row] += force);
             b.iter().for_each(|&row| step[row] -= force);
         }
+        self.flatness.add_forces(elastic, &mut step);
         self.factor.solve(&self.layout, &mut step);
         for ((&vertex, step), pushed) in self.vertices.iter().zip(&step).zip(&self.pushed) {
             self.elastic[vertex] += *step;
@@ -173,8 +198,8 @@ pub fn take_back(least: f64, before: &[DVec3], positions: &mut [DVec3]) {
 fn system(
     triangles: &[Element],
     holds: &[f64],
-    edges: &[[Option<usize>; 2]],
-    carrying: f64,
+    (edges, carrying): (&[[Option<usize>; 2]], f64),
+    flatness: &Flatness,
 ) -> Option<(Layout, Vec<f64>, Vec<f64>)> {
     let mut diagonal = holds.to_vec();
     let mut entries: Vec<([usize; 2], f64)> = Vec::new();
@@ -195,6 +220,7 @@ fn system(
             entries.push(([a.min(b), a.max(b)], -carrying));
         }
     }
+    flatness.add_to_matrix(&mut diagonal, &mut entries);
     entries.sort_by_key(|entry| entry.0);
     let mut pattern = UpperPattern { row_starts: vec![0], columns: Vec::new() };
     let mut upper: Vec<f64> = Vec::new();
@@ -253,6 +279,35 @@ mod tests {
         let last = largest_stretch(&topology, &shapes, &positions);
         assert!(first > 1.8 && last < 1.03, "{first} to {last}");
         assert_eq!(positions[0], before[0]);
+    }
+
+    #[test]
+    fn a_pinched_vertex_is_drawn_into_the_plane_of_its_ring_where_cloth_is_to_be_flat() {
+        let sample = samples::find("hanky").unwrap().make(&Recipe { resolution: 12, cut: Cut::Irregular, seed: 1 });
+        let mut positions = sample.mesh.positions.clone();
+        let topology = Topology::new(positions.len(), &sample.mesh.triangles).unwrap();
+        let shapes = shapes(&topology, &positions);
+        let bounds = StrainBounds::around_rest(&topology, &shapes, [0.0, f64::INFINITY]);
+        let pinched = positions.len() / 2;
+        let height = shapes[0].lengths()[0];
+        positions[pinched].y += height;
+        let free = vec![true; positions.len()];
+        let off = |positions: &[DVec3]| {
+            let ring: Vec<DVec3> =
+                topology.ring(VertexId::new(pinched)).map(|vertex| positions[vertex.index()]).collect();
+            (positions[pinched] - ring.iter().sum::<DVec3>() / ring.len() as f64).y.abs()
+        };
+        for (flatness, is_flat) in [(0.0, false), (3.0, true)] {
+            let mut positions = positions.clone();
+            let flatness = vec![flatness; positions.len()];
+            let ties = Ties { carrying: 0.0, flatness: &flatness };
+            let mut sliding = Sliding::tied(&topology, &bounds, &free, ties, &positions).unwrap();
+            for _ in 0..60 {
+                sliding.round(&bounds, &mut positions, &mut |_| {});
+            }
+            let off = off(&positions) / height;
+            assert!(if is_flat { off < 0.1 } else { off > 0.9 }, "{off}");
+        }
     }
 
     /// A tube that is a tenth too narrow for a cone slides along it to where it fits, and never into it.

@@ -5,7 +5,7 @@
 //! (Baraff,
 //! Witkin and Kass 2003, section 6)
 //!
-//! Contours between cloth and a body are another matter (`ejection`).
+//! Contours between cloth and a body are another matter (`bodies::depenetration`).
 //!
 //! Does not: act on contours of cloth with cloth that end on a boundary, which cut nothing off or only on one side.
 //! Departs: every coloured vertex is attracted by the one nearest triangle of the other colour, however far. A
@@ -14,7 +14,7 @@
 //! pokes through a single triangle leaves no all-white one.
 
 use crate::analysis::{ContourKind, TangledContour, Trace};
-use crate::untangle::bodies::depenetration::eject;
+use crate::untangle::bodies::depenetration::depenetrate;
 use crate::untangle::method::{Draft, Scope, crossing_triangles, cut_off_by, cut_off_by_both, triangles_at};
 use crate::untangle::nearest::NearestTriangle;
 use unsnarl_geometry::{TriangleId, VertexId};
@@ -23,7 +23,7 @@ use unsnarl_geometry::{TriangleId, VertexId};
 pub(in crate::untangle) fn treat(draft: &mut Draft, index: usize) -> Scope {
     let tangled = draft.contour(index);
     if Trace::BOTH.into_iter().any(|trace| draft.is_on_body(tangled, trace)) {
-        return eject(draft, index);
+        return depenetrate(draft, index);
     }
     match tangled.kind {
         ContourKind::Ll => free_red(draft, index),

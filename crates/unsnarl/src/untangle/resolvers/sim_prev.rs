@@ -14,7 +14,7 @@ use crate::untangle::resolvers::uir;
 
 /// Undoes one contour.
 pub(in crate::untangle) fn treat(draft: &mut Draft, index: usize) -> Scope {
-    if depenetration::eject(draft, index) == Scope::Treated {
+    if depenetration::depenetrate(draft, index) == Scope::Treated {
         return Scope::Treated;
     }
     match draft.contour(index).kind {

@@ -1,0 +1,105 @@
+//! The last pass of a step: strain that contact made, or that was there, is limited.
+//!
+//! Limits move cloth a little from where contact left it, bodies stand where they end, and the motion is followed as far
+//! as it crosses nothing. What stopped it is near then and counts in the next round. (Bridson 2003, 2.3 limits strain
+//! after the velocity solve; that the limited motion is proved again is ours)
+//!
+//! Guarantees: the end crosses nothing that the motion before did not. Without strain nothing changes.
+//! Does not: move what is held, pinched or being untangled.
+
+use super::Workspace;
+use super::trial::Trial;
+use crate::contact::{Proposal, Push, pushes_on_bodies};
+use crate::dynamics::strain::{self, Limits};
+use crate::dynamics::{self, Start};
+use crate::geometry::ccd::Motion;
+use crate::geometry::{DVec3, Topology, TriangleId, VertexId};
+
+/// Rings around a strained triangle that may follow it.
+const RINGS: u32 = 4;
+
+impl Trial<'_> {
+    /// Limits the strain of a resolved end of the step; returns what bodies take.
+    pub(super) fn unstrain(
+        &self,
+        proposed: &mut dynamics::Proposal,
+        workspace: &mut Workspace,
+    ) -> Vec<(VertexId, Push)> {
+        let Start { model, state, step, .. } = self.start;
+        let mut pushes = Vec::new();
+        for _ in 0..self.settings.dynamics.strain_rounds {
+            let strained = strain::exceeding(model, state, &proposed.positions);
+            if strained.is_empty() {
+                break;
+            }
+            let (region, is_inside) = surroundings(&model.topology, &strained);
+            let mut inverse_masses = self.inverse_masses(&is_inside);
+            let held: Vec<VertexId> =
+                (0..inverse_masses.len()).filter(|&vertex| inverse_masses[vertex] == 0.0).map(VertexId::new).collect();
+            let bodies = &self.surfaces[1];
+            let motion = |end| Proposal {
+                cloth: Motion { start: &proposed.positions, end },
+                obstacles: Motion::at_rest(bodies),
+                step,
+                held: &held,
+                rules: self.rules,
+            };
+            let mut near = self.world.contact.nearby(&motion(&proposed.positions), &mut workspace.contact).slack();
+            let mut goals = [proposed.positions.as_slice(), bodies].concat();
+            inverse_masses.resize(goals.len(), 0.0);
+            let limits = Limits { model, state, inverse_masses: &inverse_masses };
+            strain::limit(&limits, &region, &mut near, &mut goals);
+            pushes.extend(pushes_on_bodies(&near, model.masses.len(), &goals, step));
+            goals.truncate(model.masses.len());
+            let contact = &self.world.contact;
+            let reached = contact.admit(&motion(&goals), &self.settings.collision, &mut workspace.contact);
+            for (vertex, place) in reached.into_iter().enumerate() {
+                let way: DVec3 = place - proposed.positions[vertex];
+                if way != DVec3::ZERO {
+                    proposed.positions[vertex] = place;
+                    proposed.velocities[vertex] += way / step;
+                }
+            }
+        }
+        pushes
+    }
+
+    /// One over the mass of every vertex of cloth that may move, 0 for the others.
+    fn inverse_masses(&self, is_inside: &[bool]) -> Vec<f64> {
+        let model = self.start.model;
+        let mut inverse: Vec<f64> =
+            model.masses.iter().zip(is_inside).map(|(mass, inside)| if *inside { mass.recip() } else { 0.0 }).collect();
+        let led = (0..self.is_led.len()).filter(|&vertex| self.is_led[vertex]).map(VertexId::new);
+        let held = self.guidance.holds.iter().map(|hold| hold.0);
+        for vertex in led.chain(held).chain(model.pins.iter().copied()) {
+            inverse[vertex.index()] = 0.0;
+        }
+        inverse
+    }
+}
+
+/// The triangles of some rings around others, in order, and the vertices inside.
+fn surroundings(topology: &Topology, triangles: &[TriangleId]) -> (Vec<TriangleId>, Vec<bool>) {
+    let mut is_inside = vec![false; topology.vertex_count()];
+    let mut border: Vec<VertexId> = Vec::new();
+    let enter = |vertex: VertexId, border: &mut Vec<VertexId>, is_inside: &mut Vec<bool>| {
+        if !is_inside[vertex.index()] {
+            is_inside[vertex.index()] = true;
+            border.push(vertex);
+        }
+    };
+    for vertex in triangles.iter().flat_map(|&triangle| topology.triangle(triangle)) {
+        enter(vertex, &mut border, &mut is_inside);
+    }
+    for _ in 0..RINGS {
+        for vertex in std::mem::take(&mut border) {
+            for &edge in topology.vertex_edges(vertex) {
+                enter(topology.other_end(edge, vertex), &mut border, &mut is_inside);
+            }
+        }
+    }
+    let has_inside =
+        |triangle: &TriangleId| topology.triangle(*triangle).iter().any(|corner| is_inside[corner.index()]);
+    let region = (0..topology.triangle_count()).map(TriangleId::new).filter(has_inside).collect();
+    (region, is_inside)
+}
