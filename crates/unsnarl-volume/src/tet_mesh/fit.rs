@@ -160,5 +160,12 @@ mod tests {
         let fit = Fit::of(&Ball, &[DVec3::X, DVec3::Y, DVec3::Z], &[[0, 1, 2]]);
         assert!(fit.lagging.is_empty() && fit.far.is_empty());
         assert!((fit.farthest_in_edges - (1.0 - 3.0_f64.sqrt().recip()) / 2.0_f64.sqrt()).abs() < 1e-12);
+        // Through the centre, with edges of the root of 3.
+        let corners = [0.0, 1.0, 2.0].map(|step| (step * std::f64::consts::TAU / 3.0).sin_cos());
+        let through = Fit::of(&Ball, &corners.map(|(y, x)| DVec3::new(x, y, 0.0)), &[[0, 1, 2]]);
+        assert_eq!(through.far, [Far { triangle: [0, 1, 2], lies: Lies::Inside }]);
+        assert!(
+            through.farthest_at.length() < 1e-12 && (through.farthest_in_edges - 1.0 / 3.0_f64.sqrt()).abs() < 1e-12
+        );
     }
 }
