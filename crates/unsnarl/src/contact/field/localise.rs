@@ -31,9 +31,7 @@ pub struct Rows {
     pub across: Vec<DMat3>,
     /// The node that each row has its number from.
     pub places: Vec<u32>,
-    /// The connected part of every node, by number; `NO_PART` for nodes of no row.
-    pub part_of_node: Vec<u32>,
-    /// How many parts there are.
+    /// Connected parts.
     pub components: usize,
 }
 
@@ -74,7 +72,7 @@ pub fn rows(raster: &Raster, places: &[Place], settings: &FieldSettings, step: f
             found.places.push(number as u32);
         }
     }
-    (found.part_of_node, found.components) = parts(&found.rows, raster.nodes.count());
+    found.components = components(&found.rows, raster.nodes.count());
     found
 }
 
@@ -135,36 +133,30 @@ fn across(directions: DMat3, divergence: FieldDivergence) -> DMat3 {
     directions * largest.recip()
 }
 
-/// No part.
-pub const NO_PART: u32 = u32::MAX;
-
-/// The parts into which rows fall that share no node: the part of every node, and how many there are.
-fn parts(rows: &[Row], node_count: usize) -> (Vec<u32>, usize) {
+/// How many parts rows fall into that share no node.
+fn components(rows: &[Row], node_count: usize) -> usize {
+    const NOBODY: u32 = u32::MAX;
     let mut parents: Vec<u32> = (0..rows.len() as u32).collect();
-    let mut row_of = vec![NO_PART; node_count];
+    let mut first_of = vec![NOBODY; node_count];
+    let mut count = rows.len();
     for (number, row) in rows.iter().enumerate() {
-        for (&node, _) in row.nodes.iter().zip(&row.weights).filter(|(_, weight)| **weight != DVec3::ZERO) {
-            let other = &mut row_of[node as usize];
-            if *other == NO_PART {
+        for (at, &node) in row.nodes.iter().enumerate() {
+            if row.weights[at] == DVec3::ZERO {
+                continue;
+            }
+            let other = &mut first_of[node as usize];
+            if *other == NOBODY {
                 *other = number as u32;
                 continue;
             }
             let roots = [root(&mut parents, number as u32), root(&mut parents, *other)];
-            parents[roots[0].max(roots[1]) as usize] = roots[0].min(roots[1]);
+            if roots[0] != roots[1] {
+                parents[roots[0].max(roots[1]) as usize] = roots[0].min(roots[1]);
+                count -= 1;
+            }
         }
     }
-    let mut part_of_root = vec![NO_PART; rows.len()];
-    let mut count = 0;
-    for row in 0..rows.len() {
-        if parents[row] == row as u32 {
-            part_of_root[row] = count;
-            count += 1;
-        }
-    }
-    for row in row_of.iter_mut().filter(|row| **row != NO_PART) {
-        *row = part_of_root[root(&mut parents, *row) as usize];
-    }
-    (row_of, count as usize)
+    count
 }
 
 fn root(parents: &mut [u32], mut at: u32) -> u32 {

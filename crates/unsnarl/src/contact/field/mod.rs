@@ -88,8 +88,8 @@ pub struct FieldMotion {
 
 /// Scenes without air still have this much in the grid, kg/m^3: else nodes between sheets had no mass.
 const USUAL_AIR: f64 = 1.2;
-/// How far a sample counts in densities along the cloth, in distances between nodes: `sqrt(6)` widths of `sqrt(3/2)`.
-const POINT_REACH: f64 = 3.0;
+/// How far a sample counts in densities, in distances between nodes: three widths of `sqrt(3/2)`.
+const POINT_REACH: f64 = 3.675;
 /// How far cells around the path of a sample look for it, in distances between nodes.
 const BESIDE: f64 = 2.5;
 /// The longest path that is looked at in a step, in distances between nodes.
