@@ -1,8 +1,8 @@
 //! Cloth is carried by the field, in substeps that keep lengths. (Buffet 2021, 3.3.3)
 //!
-//! A vertex keeps its own velocity and adds the change `u~ - u` of the field where it is; in a cell that pushes it takes
-//! the field's own velocity across the layers, so that no two of them can cross there. After every substep passes over the
-//! edges that were touched give them the lengths that the proposed motion has at that time.
+//! A vertex keeps its own velocity and adds the change `u~ - u` of the field where it is; in a cell that pushes it
+//! takes the field's own velocity across the layers, so that no two of them can cross there. After every substep passes
+//! over the edges that were touched give them the lengths that the proposed motion has at that time.
 //!
 //! Guarantees: vertices that nothing changes keep their proposal bit for bit; held ones too.
 //! Departs: published, cloth takes the field everywhere, which smooths motion and glues layers (`transfer = "field"`).
