@@ -1,13 +1,14 @@
 //! Cloth is carried by the field, in substeps that keep lengths. (Buffet 2021, 3.3.3)
 //!
-//! A vertex keeps its own velocity and adds the change `u~ - u` of the field where it is; in a cell that pushes it
-//! takes the field's own velocity across the layers, so that no two of them can cross there. After every substep passes
-//! over the edges that were touched give them the lengths that the proposed motion has at that time.
+//! A vertex keeps its own velocity and adds the change `u~ - u` of the field where it is; in a cell that pushes it takes
+//! the field's own velocity across the layers, so that no two of them can cross there. What that misses of the momentum that
+//! the solve gave to cloth is given to all vertices of the connected part alike. After every substep passes over the
+//! edges that were touched give them the lengths that the proposed motion has at that time.
 //!
 //! Guarantees: vertices that nothing changes keep their proposal bit for bit; held ones too.
 //! Departs: published, cloth takes the field everywhere, which smooths motion and glues layers (`transfer = "field"`).
 
-use super::localise::{NO_ROW, Rows, cell_number};
+use super::localise::{NO_PART, NO_ROW, Rows, cell_number};
 use super::rasterise::Raster;
 use super::settings::{FieldDivergence, FieldSettings, FieldStencil, FieldTransfer};
 use crate::contact::ContactInput;
@@ -59,6 +60,9 @@ pub fn carry(input: &ContactInput, model: &Model, change: &Change, settings: &Fi
     }
     for at in (0..count).filter(|&at| !is_changed[at]) {
         positions[at] = input.end[at];
+    }
+    if settings.transfer == FieldTransfer::Change {
+        return_momentum(input, model, change, &is_changed, &mut positions);
     }
     Carried { positions, is_changed }
 }
@@ -120,4 +124,32 @@ fn keep_lengths(
             is_changed[b] |= at_b > 0.0;
         }
     }
+}
+
+/// Shifts the changed vertices of every part of the grid so that together they took what the solve gave to cloth.
+fn return_momentum(input: &ContactInput, model: &Model, change: &Change, is_changed: &[bool], positions: &mut [DVec3]) {
+    let (raster, parts) = (change.raster, &change.rows.part_of_node);
+    let mut missing = vec![DVec3::ZERO; change.rows.components];
+    let mut masses = vec![0.0; change.rows.components];
+    for (node, &part) in parts.iter().enumerate().filter(|(_, part)| **part != NO_PART) {
+        missing[part as usize] += (change.after[node] - raster.velocities[node]) * raster.cloth_masses[node];
+    }
+    let changed = (0..model.masses.len()).filter(|&at| is_changed[at]);
+    let of_part: Vec<(usize, usize)> = changed.filter_map(|at| Some((at, part_of(change, input.start[at])?))).collect();
+    for &(at, part) in &of_part {
+        missing[part] -= (positions[at] - input.end[at]) * (model.masses[at] / input.step);
+        masses[part] += model.masses[at];
+    }
+    for (at, part) in of_part {
+        positions[at] += missing[part] * (input.step / masses[part]);
+    }
+}
+
+/// The part of the corner that counts most at a point.
+fn part_of(change: &Change, point: DVec3) -> Option<usize> {
+    let corners = change.raster.nodes.corners(point);
+    let known = corners.nodes.iter().zip(corners.weights).filter_map(|(node, weight)| Some(((*node)?, weight)));
+    let of_parts = known.map(|(node, weight)| (change.rows.part_of_node[node as usize], weight));
+    let heaviest = of_parts.filter(|(part, _)| *part != NO_PART).max_by(|a, b| a.1.total_cmp(&b.1))?;
+    Some(heaviest.0 as usize)
 }

@@ -1,10 +1,9 @@
 //! Where sheets come near each other: density, the directions across cloth, and meetings of different sheets.
 //!
-//! `D(p) = sum_q a_q / (pi s_t^2) exp(-|p - x_q|_t^2 / s_t^2 - z^2 / s_n^2)`, cut off at three widths; `s_t = sqrt(3/2)
-//! h` along the cloth and `s_n = thick / sqrt(ln 2)` across it: 1 on a sheet whatever its mesh, half of that at
-//! `thick`, and 2 where two meet. `thick` is the fabric's, but at least `0.75 h`, else cloth half way between points
-//! would be invisible. The larger of the densities before and after the proposed motion counts. (Buffet 2021, 3.2.2, e
-//! 3.2)
+//! `D(p) = sum_q a_q / (pi s_t^2) exp(-|p - x_q|_t^2 / s_t^2 - z^2 / s_n^2)`, cut off at an exponent of 6; `s_t = sqrt(3/2) h` along the
+//! cloth and `s_n = thick / sqrt(ln 2)` across it: 1 on a sheet whatever its mesh, half of that at `thick`, and 2 where
+//! two meet. `thick` is the fabric's, but at least `0.75 h`, else cloth half way between points would be invisible. The
+//! larger of the densities before and after the proposed motion counts. (Buffet 2021, 3.2.2, e 3.2)
 //!
 //! Departs: samples are weighted by area (as published, a lone sheet varies between 0.5 and 1.6); where a neighbourhood
 //! has cloth of one sheet with nearly one normal, density is 1 by construction and is not summed.
@@ -18,10 +17,14 @@ use unsnarl_volume::velocity_grid::{NodeSet, Reached};
 
 /// Cloth nearer than this to a point counts in its neighbourhood, in distances between nodes.
 const NEAR: f64 = 2.0;
+/// Two sheets have to be nearer than this to a point for density there to be worth summing.
+const CROWD: f64 = 1.5;
+/// Paths that are nearer than this to a point pass through it: half the diagonal of a cell.
+const PASSING: f64 = 0.87;
 /// Normals of one flat sheet differ by less: a cosine.
-const FLAT: f64 = 0.8;
+const FLAT: f64 = 0.5;
 /// Exponents beyond this are cut off.
-const CUT: f64 = 9.0;
+const CUT: f64 = 6.0;
 /// However thick, cloth counts no further than this, in distances between nodes: less than a block.
 const FARTHEST: f64 = 7.0;
 
@@ -127,23 +130,25 @@ fn look(moving: &Moving, block: [i32; 3], items: &[u32], shift: Shift) -> Vec<Pl
                     continue;
                 }
                 let place = &mut places[place];
-                if place.patch == NOBODY {
-                    (place.patch, place.normal) = (sample.patch, normal);
+                if distance < CROWD * spacing {
+                    if place.patch == NOBODY {
+                        (place.patch, place.normal) = (sample.patch, normal);
+                    }
+                    place.is_crowded = place.is_crowded
+                        || place.normal.dot(normal).abs() < FLAT
+                        || moving.samples.are_apart(place.patch, sample.patch);
                 }
-                let is_other = moving.samples.are_apart(place.patch, sample.patch);
-                place.is_crowded |= is_other || place.normal.dot(normal).abs() < FLAT;
+                // Borders have half the density of the middle, but are no less there.
+                if distance < PASSING * spacing {
+                    if place.passing == NOBODY {
+                        place.passing = sample.patch;
+                    }
+                    place.meets |= moving.samples.are_apart(place.passing, sample.patch);
+                }
                 if at == 0 {
                     let weighted = normal * (sample.area * (near - distance));
                     place.directions += DMat3::from_cols(weighted * normal.x, weighted * normal.y, weighted * normal.z);
                 }
-            }
-            let (cell, _) = NodeSet::cell_of(spacing, point + DVec3::splat((0.5 - shift) * spacing));
-            if let Some((place, _)) = points_in(block, [cell, cell], shift, spacing).next() {
-                let place = &mut places[place];
-                if place.passing == NOBODY {
-                    place.passing = sample.patch;
-                }
-                place.meets |= moving.samples.are_apart(place.passing, sample.patch);
             }
         }
     }
@@ -156,6 +161,7 @@ fn sum_densities(moving: &Moving, block: [i32; 3], owners: &[Reached; 2], shift:
     let along_squared = 1.5 * spacing * spacing;
     let scale = (std::f64::consts::PI * along_squared).recip();
     let mut ends = vec![[0.0; 2]; places.len()];
+    let [lowest, highest] = crowded_box(block, places);
     for (moment, owners) in owners.iter().enumerate() {
         // What counts lies less than a block away.
         let beside = (0..27).map(|at| [at % 3 - 1, at / 3 % 3 - 1, at / 9 - 1]);
@@ -164,7 +170,10 @@ fn sum_densities(moving: &Moving, block: [i32; 3], owners: &[Reached; 2], shift:
             let (point, normal) = moving.moments(item)[moment];
             let across_squared = moving.thickness(item).powi(2) / std::f64::consts::LN_2;
             let far = (POINT_REACH * spacing).max((CUT * across_squared).sqrt()).min(FARTHEST * spacing);
-            let around = box_around(point - shift * spacing, far, spacing);
+            let [low, high] = box_around(point - shift * spacing, far, spacing);
+            let bound =
+                |a: [i32; 3], b: [i32; 3], pick: fn(i32, i32) -> i32| [0, 1, 2].map(|axis| pick(a[axis], b[axis]));
+            let around = [bound(low, lowest, i32::max), bound(high, highest, i32::min)];
             for (place, center) in points_in(block, around, shift, spacing) {
                 if !places[place].is_crowded {
                     continue;
@@ -181,4 +190,18 @@ fn sum_densities(moving: &Moving, block: [i32; 3], owners: &[Reached; 2], shift:
     for (place, ends) in places.iter_mut().zip(ends).filter(|(place, _)| place.is_crowded) {
         place.density = ends[0].max(ends[1]);
     }
+}
+
+/// The box around the crowded points of a block.
+fn crowded_box(block: [i32; 3], places: &[Place]) -> [[i32; 3]; 2] {
+    let width = BlockWidth::DEFAULT;
+    let crowded = (0..places.len()).filter(|&at| places[at].is_crowded);
+    crowded.fold([[i32::MAX; 3], [i32::MIN; 3]], |[mut low, mut high], place| {
+        let local = width.local(place);
+        for axis in 0..3 {
+            let at = width.first_sample(block[axis]) + local[axis] as i32;
+            (low[axis], high[axis]) = (low[axis].min(at), high[axis].max(at));
+        }
+        [low, high]
+    })
 }

@@ -6,10 +6,9 @@
 //! | `or` | density of at least 1, or air that is squeezed (Buffet 2021, e 3.4 as printed) |
 //! | `and` | both |
 //!
-//! With `divergence = "tensor"` a row is `Q : grad v` with `Q = sum w n n^T / sum w` over the cloth and bodies nearby:
-//! across one sheet or several parallel ones it is the rate at which they part, without a common direction it is a
-//! third of the divergence. The source is `gain max(0, d - 1) / dt`, and moves no row by more than a quarter of the
-//! thickness in a step.
+//! With `divergence = "tensor"` a row is `Q : grad v` with `Q = sum w n n^T / sum w` over the cloth and bodies nearby: across one sheet
+//! or several parallel ones it is the rate at which they part, without a common direction it is a third of the divergence.
+//! The source is `gain max(0, d - 1) / dt`, and moves no row by more than a quarter of the thickness in a step.
 
 use super::density::Place;
 use super::rasterise::Raster;
@@ -32,7 +31,9 @@ pub struct Rows {
     pub across: Vec<DMat3>,
     /// The node that each row has its number from.
     pub places: Vec<u32>,
-    /// Connected parts.
+    /// The connected part of every node, by number; `NO_PART` for nodes of no row.
+    pub part_of_node: Vec<u32>,
+    /// How many parts there are.
     pub components: usize,
 }
 
@@ -73,7 +74,7 @@ pub fn rows(raster: &Raster, places: &[Place], settings: &FieldSettings, step: f
             found.places.push(number as u32);
         }
     }
-    found.components = components(&found.rows, raster.nodes.count());
+    (found.part_of_node, found.components) = parts(&found.rows, raster.nodes.count());
     found
 }
 
@@ -134,30 +135,36 @@ fn across(directions: DMat3, divergence: FieldDivergence) -> DMat3 {
     directions * largest.recip()
 }
 
-/// How many parts rows fall into that share no node.
-fn components(rows: &[Row], node_count: usize) -> usize {
-    const NOBODY: u32 = u32::MAX;
+/// No part.
+pub const NO_PART: u32 = u32::MAX;
+
+/// The parts into which rows fall that share no node: the part of every node, and how many there are.
+fn parts(rows: &[Row], node_count: usize) -> (Vec<u32>, usize) {
     let mut parents: Vec<u32> = (0..rows.len() as u32).collect();
-    let mut first_of = vec![NOBODY; node_count];
-    let mut count = rows.len();
+    let mut row_of = vec![NO_PART; node_count];
     for (number, row) in rows.iter().enumerate() {
-        for (at, &node) in row.nodes.iter().enumerate() {
-            if row.weights[at] == DVec3::ZERO {
-                continue;
-            }
-            let other = &mut first_of[node as usize];
-            if *other == NOBODY {
+        for (&node, _) in row.nodes.iter().zip(&row.weights).filter(|(_, weight)| **weight != DVec3::ZERO) {
+            let other = &mut row_of[node as usize];
+            if *other == NO_PART {
                 *other = number as u32;
                 continue;
             }
             let roots = [root(&mut parents, number as u32), root(&mut parents, *other)];
-            if roots[0] != roots[1] {
-                parents[roots[0].max(roots[1]) as usize] = roots[0].min(roots[1]);
-                count -= 1;
-            }
+            parents[roots[0].max(roots[1]) as usize] = roots[0].min(roots[1]);
         }
     }
-    count
+    let mut part_of_root = vec![NO_PART; rows.len()];
+    let mut count = 0;
+    for row in 0..rows.len() {
+        if parents[row] == row as u32 {
+            part_of_root[row] = count;
+            count += 1;
+        }
+    }
+    for row in row_of.iter_mut().filter(|row| **row != NO_PART) {
+        *row = part_of_root[root(&mut parents, *row) as usize];
+    }
+    (row_of, count as usize)
 }
 
 fn root(parents: &mut [u32], mut at: u32) -> u32 {

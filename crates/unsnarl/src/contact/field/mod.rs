@@ -1,10 +1,9 @@
-//! The field: velocities on a sparse grid, changed by one solve for all surfaces, that carry cloth. (Buffet 2021,
-//! chapter 3)
+//! The field: velocities on a sparse grid, changed by one solve for all surfaces, that carry cloth. (Buffet 2021, chapter 3)
 //!
-//! Dynamics proposes without looking at collisions. The proposed velocities are put on a grid (`rasterise`), cells
-//! where surfaces come near are found (`density`, `localise`), one solve keeps the air in them from being squeezed
-//! ([`unsnarl_volume::velocity_grid`]), and cloth is carried by the result (`carry`). It costs the same for any number
-//! of surfaces and does not mind crossings that exist. `docs/field.md` says what follows from each setting.
+//! Dynamics proposes without looking at collisions. The proposed velocities are put on a grid (`rasterise`), cells where
+//! surfaces come near are found (`density`, `localise`), one solve keeps the air in them from being squeezed
+//! ([`unsnarl_volume::velocity_grid`]), and cloth is carried by the result (`carry`). It costs the same for any number of surfaces
+//! and does not mind crossings that exist. `docs/field.md` says what follows from each setting.
 //!
 //! Guarantees: where nothing is asked of the field the proposal comes back bit for bit; so do held vertices; the same
 //! bits on any number of threads.
@@ -89,8 +88,8 @@ pub struct FieldMotion {
 
 /// Scenes without air still have this much in the grid, kg/m^3: else nodes between sheets had no mass.
 const USUAL_AIR: f64 = 1.2;
-/// How far a sample counts in densities, in distances between nodes: three widths of `sqrt(3/2)`.
-const POINT_REACH: f64 = 3.675;
+/// How far a sample counts in densities along the cloth, in distances between nodes: `sqrt(6)` widths of `sqrt(3/2)`.
+const POINT_REACH: f64 = 3.0;
 /// How far cells around the path of a sample look for it, in distances between nodes.
 const BESIDE: f64 = 2.5;
 /// The longest path that is looked at in a step, in distances between nodes.
