@@ -5,7 +5,7 @@
 //! after the velocity solve; that the limited motion is proved again is ours)
 //!
 //! Guarantees: the end crosses nothing that the motion before did not. Without strain nothing changes.
-//! Does not: move what is held, pinched or being untangled.
+//! Does not: move what is held or being untangled, nor what is pinched or beside that.
 
 use super::Workspace;
 use super::trial::Trial;
@@ -17,6 +17,9 @@ use crate::geometry::{DVec3, Topology, TriangleId, VertexId};
 
 /// Rings around a strained triangle that may follow it.
 const RINGS: u32 = 4;
+/// Rings around pinched vertices that are left alone: cloth that is held between surfaces that go apart is drawn out, and
+/// drawing its surroundings together leaves all of that to a few triangles.
+const PINCHED_RINGS: u32 = 3;
 
 impl Trial<'_> {
     /// Limits the strain of a resolved end of the step; returns what bodies take.
@@ -74,32 +77,37 @@ impl Trial<'_> {
         for vertex in led.chain(held).chain(model.pins.iter().copied()) {
             inverse[vertex.index()] = 0.0;
         }
+        if !self.pinched.is_empty() {
+            let is_beside = around(&model.topology, self.pinched.iter().copied(), PINCHED_RINGS);
+            inverse.iter_mut().zip(is_beside).filter(|(_, beside)| *beside).for_each(|(inverse, _)| *inverse = 0.0);
+        }
         inverse
     }
 }
 
 /// The triangles of some rings around others, in order, and the vertices inside.
 fn surroundings(topology: &Topology, triangles: &[TriangleId]) -> (Vec<TriangleId>, Vec<bool>) {
-    let mut is_inside = vec![false; topology.vertex_count()];
-    let mut border: Vec<VertexId> = Vec::new();
-    let enter = |vertex: VertexId, border: &mut Vec<VertexId>, is_inside: &mut Vec<bool>| {
-        if !is_inside[vertex.index()] {
-            is_inside[vertex.index()] = true;
-            border.push(vertex);
-        }
-    };
-    for vertex in triangles.iter().flat_map(|&triangle| topology.triangle(triangle)) {
-        enter(vertex, &mut border, &mut is_inside);
-    }
-    for _ in 0..RINGS {
-        for vertex in std::mem::take(&mut border) {
-            for &edge in topology.vertex_edges(vertex) {
-                enter(topology.other_end(edge, vertex), &mut border, &mut is_inside);
-            }
-        }
-    }
+    let corners = triangles.iter().flat_map(|&triangle| topology.triangle(triangle));
+    let is_inside = around(topology, corners, RINGS);
     let has_inside =
         |triangle: &TriangleId| topology.triangle(*triangle).iter().any(|corner| is_inside[corner.index()]);
     let region = (0..topology.triangle_count()).map(TriangleId::new).filter(has_inside).collect();
     (region, is_inside)
+}
+
+/// Marks some vertices and so many rings around them.
+fn around(topology: &Topology, vertices: impl Iterator<Item = VertexId>, rings: u32) -> Vec<bool> {
+    let mut is_inside = vec![false; topology.vertex_count()];
+    let mut border: Vec<VertexId> = vertices.collect();
+    for ring in 0..=rings {
+        border.retain(|vertex| !std::mem::replace(&mut is_inside[vertex.index()], true));
+        if ring < rings {
+            let ends = |vertex: &VertexId| {
+                let edges = topology.vertex_edges(*vertex).iter();
+                edges.map(|&edge| topology.other_end(edge, *vertex)).collect::<Vec<_>>()
+            };
+            border = border.iter().flat_map(ends).collect();
+        }
+    }
+    is_inside
 }
