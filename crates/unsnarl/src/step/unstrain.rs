@@ -4,7 +4,8 @@
 //! as it crosses nothing. What stopped it is near then and counts in the next round. (Bridson 2003, 2.3 limits strain
 //! after the velocity solve; that the limited motion is proved again is ours)
 //!
-//! Guarantees: the end crosses nothing that the motion before did not. Without strain nothing changes.
+//! Guarantees: the end crosses nothing that the motion before did not; linear momentum of cloth and simulated bodies is
+//! kept. Without strain nothing changes.
 //! Does not: move what is held or being untangled, nor what is pinched or beside that.
 
 use super::Workspace;
@@ -56,10 +57,12 @@ impl Trial<'_> {
             goals.truncate(model.masses.len());
             let contact = &self.world.contact;
             let reached = contact.admit(&motion(&goals), &self.settings.collision, &mut workspace.contact);
-            for (vertex, place) in reached.into_iter().enumerate() {
-                let way: DVec3 = place - proposed.positions[vertex];
+            // The impulses of limits sum to zero, but for what bodies take; where a vertex stops, contact of the next step
+            // takes what is left of its impulse, as from any other motion.
+            for (vertex, (place, goal)) in reached.into_iter().zip(goals).enumerate() {
+                let way: DVec3 = goal - proposed.positions[vertex];
+                proposed.positions[vertex] = place;
                 if way != DVec3::ZERO {
-                    proposed.positions[vertex] = place;
                     proposed.velocities[vertex] += way / step;
                 }
             }
