@@ -157,6 +157,7 @@ fn step_cloth(
         start,
         guidance: &guidance,
         rules: &rules,
+        pinched: &stuck.held,
         is_led: led([&whole, &tangle], &remedy, &state),
         calm: places.calm(world, &state, &stuck, settings),
         settings,

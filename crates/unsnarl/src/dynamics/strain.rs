@@ -154,7 +154,7 @@ pub fn limit(input: &Limits<'_>, region: &[TriangleId], near: &mut [Near], posit
         .map(|&triangle| {
             let corners = model.topology.triangle(triangle).map(|corner| state.positions[corner.index()]);
             let shape = &model.rest_shapes[triangle.index()];
-            is_whole(state, triangle).then(|| Bounds::new(model, triangle, shape, corners))?
+            if is_whole(state, triangle) { Bounds::new(model, triangle, shape, corners) } else { None }
         })
         .collect();
     let mut moved = Stamps { vertices: vec![1; positions.len()], clock: 1 };
@@ -166,8 +166,9 @@ pub fn limit(input: &Limits<'_>, region: &[TriangleId], near: &mut [Near], posit
             let Some(bounds) = &bounds[at] else { continue };
             if moved.are_newer(&corners, seen_triangles[at]) {
                 let shape = &model.rest_shapes[triangle.index()];
-                draw_together((shape, bounds), corners, inverse_masses, positions, &mut moved);
+                // Its limits disturb each other, so that it looks again after what it did itself.
                 seen_triangles[at] = moved.clock;
+                draw_together((shape, bounds), corners, inverse_masses, positions, &mut moved);
             }
         }
         for (at, pair) in near.iter_mut().enumerate() {

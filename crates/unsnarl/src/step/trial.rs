@@ -40,6 +40,8 @@ pub(super) struct Trial<'a> {
     pub guidance: &'a Guidance,
     /// Which pairs are treated differently: around pinched vertices, and as the remedy says.
     pub rules: &'a PinchRules<'a>,
+    /// The vertices that bodies pinch, in order.
+    pub pinched: &'a [VertexId],
     /// Which vertices of cloth are being untangled: they may be on the wrong side of a body, so bodies do not support
     /// them. All others hang and lie as always, outside corners of triangles that cross a body among them.
     pub is_led: Vec<bool>,

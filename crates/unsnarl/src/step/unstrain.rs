@@ -4,8 +4,9 @@
 //! as it crosses nothing. What stopped it is near then and counts in the next round. (Bridson 2003, 2.3 limits strain
 //! after the velocity solve; that the limited motion is proved again is ours)
 //!
-//! Guarantees: the end crosses nothing that the motion before did not. Without strain nothing changes.
-//! Does not: move what is held, pinched or being untangled.
+//! Guarantees: the end crosses nothing that the motion before did not; linear momentum of cloth and simulated bodies is
+//! kept. Without strain nothing changes.
+//! Does not: move what is held or being untangled, nor what is pinched or beside that.
 
 use super::Workspace;
 use super::trial::Trial;
@@ -17,6 +18,9 @@ use crate::geometry::{DVec3, Topology, TriangleId, VertexId};
 
 /// Rings around a strained triangle that may follow it.
 const RINGS: u32 = 4;
+/// Rings around pinched vertices that are left alone: cloth that is held between surfaces that go apart is drawn out, and
+/// drawing its surroundings together leaves all of that to a few triangles.
+const PINCHED_RINGS: u32 = 3;
 
 impl Trial<'_> {
     /// Limits the strain of a resolved end of the step; returns what bodies take.
@@ -53,10 +57,12 @@ impl Trial<'_> {
             goals.truncate(model.masses.len());
             let contact = &self.world.contact;
             let reached = contact.admit(&motion(&goals), &self.settings.collision, &mut workspace.contact);
-            for (vertex, place) in reached.into_iter().enumerate() {
-                let way: DVec3 = place - proposed.positions[vertex];
+            // The impulses of limits sum to zero, but for what bodies take; where a vertex stops, contact of the next step
+            // takes what is left of its impulse, as from any other motion.
+            for (vertex, (place, goal)) in reached.into_iter().zip(goals).enumerate() {
+                let way: DVec3 = goal - proposed.positions[vertex];
+                proposed.positions[vertex] = place;
                 if way != DVec3::ZERO {
-                    proposed.positions[vertex] = place;
                     proposed.velocities[vertex] += way / step;
                 }
             }
@@ -74,32 +80,37 @@ impl Trial<'_> {
         for vertex in led.chain(held).chain(model.pins.iter().copied()) {
             inverse[vertex.index()] = 0.0;
         }
+        if !self.pinched.is_empty() {
+            let is_beside = around(&model.topology, self.pinched.iter().copied(), PINCHED_RINGS);
+            inverse.iter_mut().zip(is_beside).filter(|(_, beside)| *beside).for_each(|(inverse, _)| *inverse = 0.0);
+        }
         inverse
     }
 }
 
 /// The triangles of some rings around others, in order, and the vertices inside.
 fn surroundings(topology: &Topology, triangles: &[TriangleId]) -> (Vec<TriangleId>, Vec<bool>) {
-    let mut is_inside = vec![false; topology.vertex_count()];
-    let mut border: Vec<VertexId> = Vec::new();
-    let enter = |vertex: VertexId, border: &mut Vec<VertexId>, is_inside: &mut Vec<bool>| {
-        if !is_inside[vertex.index()] {
-            is_inside[vertex.index()] = true;
-            border.push(vertex);
-        }
-    };
-    for vertex in triangles.iter().flat_map(|&triangle| topology.triangle(triangle)) {
-        enter(vertex, &mut border, &mut is_inside);
-    }
-    for _ in 0..RINGS {
-        for vertex in std::mem::take(&mut border) {
-            for &edge in topology.vertex_edges(vertex) {
-                enter(topology.other_end(edge, vertex), &mut border, &mut is_inside);
-            }
-        }
-    }
+    let corners = triangles.iter().flat_map(|&triangle| topology.triangle(triangle));
+    let is_inside = around(topology, corners, RINGS);
     let has_inside =
         |triangle: &TriangleId| topology.triangle(*triangle).iter().any(|corner| is_inside[corner.index()]);
     let region = (0..topology.triangle_count()).map(TriangleId::new).filter(has_inside).collect();
     (region, is_inside)
+}
+
+/// Marks some vertices and so many rings around them.
+fn around(topology: &Topology, vertices: impl Iterator<Item = VertexId>, rings: u32) -> Vec<bool> {
+    let mut is_inside = vec![false; topology.vertex_count()];
+    let mut border: Vec<VertexId> = vertices.collect();
+    for ring in 0..=rings {
+        border.retain(|vertex| !std::mem::replace(&mut is_inside[vertex.index()], true));
+        if ring < rings {
+            let ends = |vertex: &VertexId| {
+                let edges = topology.vertex_edges(*vertex).iter();
+                edges.map(|&edge| topology.other_end(edge, *vertex)).collect::<Vec<_>>()
+            };
+            border = border.iter().flat_map(ends).collect();
+        }
+    }
+    is_inside
 }
