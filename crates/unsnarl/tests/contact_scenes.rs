@@ -341,3 +341,31 @@ fn free_colliding_cloth_keeps_its_momentum() {
     let lost = (momentum(&simulation) - before).length() / before.length();
     assert!(lost < 1e-11, "{lost}");
 }
+
+/// A ball is thrown through a sheet that hangs by its upper corners. Contact moves single vertices, far and without regard to their
+/// neighbours; strain limits draw them together again, with both models, wherever the ball comes from.
+#[test]
+fn strain_limits_draw_together_what_a_thrown_ball_draws_out() {
+    for seed in 0..3 {
+        let mesh = grid(14, 14, |x, y| DVec3::new(0.4 * (x - 0.5), 0.4 * (0.5 - y), 0.0));
+        let (across, up) = (0.05 * f64::from(seed) - 0.05, 0.03 * f64::from(seed) - 0.05);
+        let at = |time: f64, z: f64| Keyframe { time, position: DVec3::new(across, up, z), rotation: DQuat::IDENTITY };
+        let motion = Keyframes::new(vec![at(0.0, -0.2), at(0.2, 0.3)]);
+        for model in MODELS {
+            let stretch = [0, 2].map(|rounds| {
+                let mut sheet = Cloth::new("sheet", mesh.clone());
+                sheet.pins = vec![VertexId::new(0), VertexId::new(14)];
+                let ball = Body::solid("ball", Shape::Sphere { radius: 0.06 }, motion.clone(), 0.4);
+                let mut simulation = simulation(model, gravity(), &[sheet], vec![ball], Vec::new());
+                simulation.settings.dynamics.strain_rounds = rounds;
+                let mut largest = 0.0f64;
+                for _ in 0..16 {
+                    assert_eq!(run(&mut simulation, 1).unresolved, 0);
+                    largest = largest.max(largest_stretch(&simulation.world.model, &simulation.state));
+                }
+                largest
+            });
+            assert!(stretch[1] < stretch[0], "{model:?}, seed {seed}: {stretch:?} without limits and with them");
+        }
+    }
+}
