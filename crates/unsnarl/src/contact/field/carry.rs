@@ -2,7 +2,8 @@
 //!
 //! A vertex keeps its own velocity and adds the change `u~ - u` of the field where it is; in a cell that pushes it takes
 //! the field's own velocity across the layers, so that no two of them can cross there. What that misses of the momentum that
-//! the solve gave to cloth is given to all vertices of the connected part alike. After every substep passes over the
+//! the solve moved is given to all vertices of the connected part alike, with the air's share: air is forgotten after the
+//! step, so what it took would be lost. After every substep passes over the
 //! edges that were touched give them the lengths that the proposed motion has at that time.
 //!
 //! Guarantees: vertices that nothing changes keep their proposal bit for bit; held ones too.
@@ -126,13 +127,16 @@ fn keep_lengths(
     }
 }
 
-/// Shifts the changed vertices of every part of the grid so that together they took what the solve gave to cloth.
+/// Shifts the changed vertices of every part of the grid so that together they took what the solve gave to cloth and air:
+/// nothing, unless bodies took part.
 fn return_momentum(input: &ContactInput, model: &Model, change: &Change, is_changed: &[bool], positions: &mut [DVec3]) {
     let (raster, parts) = (change.raster, &change.rows.part_of_node);
     let mut missing = vec![DVec3::ZERO; change.rows.components];
     let mut masses = vec![0.0; change.rows.components];
     for (node, &part) in parts.iter().enumerate().filter(|(_, part)| **part != NO_PART) {
-        missing[part as usize] += (change.after[node] - raster.velocities[node]) * raster.cloth_masses[node];
+        if raster.inverse_masses[node] > 0.0 {
+            missing[part as usize] += (change.after[node] - raster.velocities[node]) / raster.inverse_masses[node];
+        }
     }
     let changed = (0..model.masses.len()).filter(|&at| is_changed[at]);
     let of_part: Vec<(usize, usize)> = changed.filter_map(|at| Some((at, part_of(change, input.start[at])?))).collect();
