@@ -219,7 +219,8 @@ fn a_field_is_reported_dumped_and_goes_on_to_the_same_bytes_on_any_number_of_thr
     assert_eq!((run.status, run.err.as_str()), (0, ""));
     let lines = std::fs::read_to_string(folder.path("whole/frames.jsonl")).unwrap();
     let rows: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    // Sheets of seven spacings, and what is two spacings around them, take up some 11 x 11 x 5 nodes without the corners.
+    // Sheets of seven spacings, and what is two spacings around them, take up some 11 x 11 x 5 nodes without the
+    // corners.
     assert!(rows.iter().all(|row| (300..700).contains(&row["field"]["voxels"].as_u64().unwrap())));
     assert!(rows.iter().all(|row| row["intersecting_triangle_pairs"] == 0));
     assert!(rows.iter().any(|row| row["field"]["carried_vertices"].as_u64() > Some(10)));

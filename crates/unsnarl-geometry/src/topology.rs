@@ -205,8 +205,8 @@ impl Topology {
         self.vertex_is_oriented[vertex.index()]
     }
 
-    /// How many of the fans into which the triangles at a vertex fall are open, or `None` where an edge of the vertex has
-    /// three triangles or two of different orientation.
+    /// How many of the fans into which the triangles at a vertex fall are open, or `None` where an edge of the vertex
+    /// has three triangles or two of different orientation.
     pub fn open_fans(&self, vertex: VertexId) -> Option<usize> {
         self.is_oriented(vertex).then(|| self.vertex_edges(vertex).len() - self.vertex_triangles(vertex).len())
     }
@@ -231,7 +231,8 @@ impl Topology {
 
     /// Boundary edges chained into loops of vertices, each in the direction of its triangles, from its smallest vertex.
     ///
-    /// Where several boundaries meet in one vertex the walk takes the smallest unused edge, so chains there may be open.
+    /// Where several boundaries meet in one vertex the walk takes the smallest unused edge, so chains there may be
+    /// open.
     pub fn boundary_loops(&self) -> Vec<Vec<VertexId>> {
         let mut next: Vec<(VertexId, VertexId)> = Vec::new();
         for (triangle, corners) in self.triangles.iter().enumerate() {

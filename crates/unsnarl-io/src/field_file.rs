@@ -1,7 +1,7 @@
 //! The grid of one step of the field as NRRD, which ParaView and Slicer open.
 //!
-//! The box of all nodes is dense, six `f32` per node: density, the three components of velocity (m/s), 1 where the cell above the
-//! node has a row, and the row's impulse (kg m²/s). Nodes that are not stored are zero.
+//! The box of all nodes is dense, six `f32` per node: density, the three components of velocity (m/s), 1 where the cell
+//! above the node has a row, and the row's impulse (kg m²/s). Nodes that are not stored are zero.
 
 use crate::write_atomically;
 use std::path::Path;

@@ -1,8 +1,8 @@
 //! Functions of space. Knows no cloth.
 //!
 //! [`grid`] holds samples near a surface, [`level_set`] makes signed distances of them, [`tet_mesh`] fills bodies with
-//! tetrahedra, [`velocity_grid`] keeps air between surfaces, [`field`] is what a reader of any needs to know. Distances are in the unit of the mesh (metres),
-//! negative inside.
+//! tetrahedra, [`velocity_grid`] keeps air between surfaces, [`field`] is what a reader of any needs to know. Distances
+//! are in the unit of the mesh (metres), negative inside.
 
 pub mod field;
 pub mod grid;

@@ -349,8 +349,8 @@ impl Stuck {
     }
 }
 
-/// The largest stretch of a triangle over all directions, against the rest shapes that are in force; 1 is unstretched, 0
-/// where there is no triangle. Torn triangles and those on their way back do not count.
+/// The largest stretch of a triangle over all directions, against the rest shapes that are in force; 1 is unstretched,
+/// 0 where there is no triangle. Torn triangles and those on their way back do not count.
 pub fn largest_stretch(model: &Model, state: &State) -> f64 {
     counted(model, state, &state.rest_shapes).reduce(|| 0.0, f64::max)
 }

@@ -195,8 +195,8 @@ fn layers_on_a_turning_ball_cross_neither_each_other_nor_the_ball() {
     }
 }
 
-/// A sheet over an arm of triangles: with springs of the contact inside the solve, load and springs find a balance; impulses after the solve
-/// throw cloth up again and again.
+/// A sheet over an arm of triangles: with springs of the contact inside the solve, load and springs find a balance;
+/// impulses after the solve throw cloth up again and again.
 #[test]
 fn cloth_over_an_arm_comes_to_rest_where_bodies_press_inside_the_solve() {
     let arm = grid(24, 8, |along, length| {
@@ -225,7 +225,8 @@ fn cloth_over_an_arm_comes_to_rest_where_bodies_press_inside_the_solve() {
     assert!(inside < 0.5 * after, "{inside} and {after} m/s");
 }
 
-/// Cloth on an inclined plane, flat or folded once: below the friction angle it stays; above it, it slides, flat cloth as a block does.
+/// Cloth on an inclined plane, flat or folded once: below the friction angle it stays; above it, it slides, flat cloth
+/// as a block does.
 #[test]
 fn static_friction_holds_below_the_friction_angle() {
     let rows = [(15.0_f64, 1.0, false), (15.0, -1.0, false), (40.0, 1.0, true), (40.0, -1.0, true)];
@@ -253,7 +254,8 @@ fn static_friction_holds_below_the_friction_angle() {
         // Between 0.5 and 1 s: a/2 (1 - 1/4), a = g (sin - friction cos).
         let angle = angle_degrees.to_radians();
         let expected = if slides { 0.375 * 9.81 * (angle.sin() - 0.5 * angle.cos()) } else { 0.0 };
-        // Both layers of a fold are within reach of the plane and rub on it, and the upper one rubs on the lower one too.
+        // Both layers of a fold are within reach of the plane and rub on it, and the upper one rubs on the lower one
+        // too.
         let tolerance = if slides { (if side < 0.0 { 0.5 } else { 0.02 }) * expected } else { 1e-4 };
         assert!((moved - expected).abs() < tolerance, "at {angle_degrees} degrees, side {side}, it moved {moved} m");
     }
@@ -290,8 +292,8 @@ fn results_depend_neither_on_threads_nor_on_memory() {
     assert_eq!(one, broken.state);
 }
 
-/// A sheet that starts with its flap through itself: the untangler frees it while it falls, and with nothing crossing it
-/// changes nothing.
+/// A sheet that starts with its flap through itself: the untangler frees it while it falls, and with nothing crossing
+/// it changes nothing.
 #[test]
 fn a_simulation_untangles_what_starts_tangled() {
     use unsnarl::samples::{Cut, Recipe, find};
@@ -342,8 +344,8 @@ fn free_colliding_cloth_keeps_its_momentum() {
     assert!(lost < 1e-11, "{lost}");
 }
 
-/// A ball is thrown through a sheet that hangs by its upper corners. Contact moves single vertices, far and without regard to their
-/// neighbours; strain limits draw them together again, with both models, wherever the ball comes from.
+/// A ball is thrown through a sheet that hangs by its upper corners. Contact moves single vertices, far and without
+/// regard to their neighbours; strain limits draw them together again, with both models, wherever the ball comes from.
 #[test]
 fn strain_limits_draw_together_what_a_thrown_ball_draws_out() {
     for seed in 0..3 {

@@ -236,8 +236,8 @@ fn kept_vertices_are_where_they_were() {
 }
 
 /// Whatever lies between two copies of a pleated sheet keeps the kink of the pleats, whichever rule put it there, and
-/// the smooth place of a ridge is beyond the copies at every level until the edges are as short as the gap. So vertices are
-/// stopped at late levels, too: it cannot be asked of every frame that none are.
+/// the smooth place of a ridge is beyond the copies at every level until the edges are as short as the gap. So vertices
+/// are stopped at late levels, too: it cannot be asked of every frame that none are.
 #[test]
 fn between_two_copies_of_a_pleat_every_clean_state_has_targets_that_cross() {
     let pleat = |u: f64| 0.08 * zigzag(4.0 * u);

@@ -36,8 +36,8 @@ const NOWHERE: Center = Center { at: [0.0; 3], item: 0 };
 
 /// The nodes and the leaves over all items, in depth-first order, without boxes; `n` leaves make `n - 1` nodes.
 ///
-/// Boxes are asked for several times, and codes and centres let go as soon as they have served: together they would be as
-/// large as the tree.
+/// Boxes are asked for several times, and codes and centres let go as soon as they have served: together they would be
+/// as large as the tree.
 pub(super) fn tree(
     item_count: usize,
     box_of: impl Fn(usize) -> SmallBox + Sync,

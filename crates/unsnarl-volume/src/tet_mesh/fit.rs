@@ -14,8 +14,8 @@ pub const FAR: f64 = 0.5;
 pub struct Fit {
     /// The largest distance of a boundary node, metres.
     pub largest_distance: f64,
-    /// The largest distance of a corner, the middle of a side or the centre of a boundary triangle, in mean edges of the
-    /// triangle.
+    /// The largest distance of a corner, the middle of a side or the centre of a boundary triangle, in mean edges of
+    /// the triangle.
     pub farthest_in_edges: f64,
     /// Nodes of the boundary.
     pub boundary_nodes: usize,

@@ -1,14 +1,15 @@
 //! The velocities nearest to given ones, by mass, whose rows are not below their sources.
 //!
 //! least `1/2 sum M_k |v_k - u_k|^2` with `D v >= s`: `v = u + M^-1 D^T p`, where `p >= 0` minimises
-//! `1/2 p^T A p - b^T p` with `A = D M^-1 D^T`, `b = s - D u`. Conjugate gradients on the rows that push, with projected
-//! steps where a pressure would turn negative, and with steps towards rows that are violated where these lead. (Dostál and
-//! Schöberl 2005, modified proportioning with reduced gradient projections; rows are scaled to diagonal 1.)
+//! `1/2 p^T A p - b^T p` with `A = D M^-1 D^T`, `b = s - D u`. Conjugate gradients on the rows that push, with
+//! projected steps where a pressure would turn negative, and with steps towards rows that are violated where these
+//! lead. (Dostál and Schöberl 2005, modified proportioning with reduced gradient projections; rows are scaled to
+//! diagonal 1.)
 //!
-//! Guarantees: nodes of no row that pushes keep their bits; pressures are not negative where the sense is one-sided, also
-//! when iterations run out; sums have a fixed order.
-//! Departs: Buffet 2021 takes a fixed set and an equality. A set that is found during the iterations needs no rounds and
-//! does not bind what separates.
+//! Guarantees: nodes of no row that pushes keep their bits; pressures are not negative where the sense is one-sided,
+//! also when iterations run out; sums have a fixed order.
+//! Departs: Buffet 2021 takes a fixed set and an equality. A set that is found during the iterations needs no rounds
+//! and does not bind what separates.
 
 use super::Effort;
 use super::stencil::Row;

@@ -37,8 +37,8 @@ pub fn cell_row(nodes: [u32; 8], directions: DMat3, spacing: f64) -> Row {
     Row { nodes, weights }
 }
 
-/// `Q : grad u` at a node by central differences over twice the spacing. Nodes come as `[-x, +x, -y, +y, -z, +z]`. It skips
-/// the node itself, so odd and even nodes do not hear of each other. (Buffet 2021, 3.3.2)
+/// `Q : grad u` at a node by central differences over twice the spacing. Nodes come as `[-x, +x, -y, +y, -z, +z]`. It
+/// skips the node itself, so odd and even nodes do not hear of each other. (Buffet 2021, 3.3.2)
 pub fn central_row(nodes: [u32; 6], directions: DMat3, spacing: f64) -> Row {
     let mut row = Row { nodes: [nodes[0]; 8], weights: [DVec3::ZERO; 8] };
     for (at, &node) in nodes.iter().enumerate() {

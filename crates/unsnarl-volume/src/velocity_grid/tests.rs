@@ -103,7 +103,8 @@ proptest! {
     }
 }
 
-/// Two plates one cell apart, of `n` by `n` cells, moving along z at the given speeds; masses as trilinear weights give.
+/// Two plates one cell apart, of `n` by `n` cells, moving along z at the given speeds; masses as trilinear weights
+/// give.
 struct Plates {
     nodes: NodeSet,
     rows: Vec<Row>,

@@ -1,13 +1,13 @@
 //! Closed meshes as level sets: bodies that single cloth vertices feel by their distance, as they feel analytic solids.
 //!
-//! A mesh that keeps its shape has one level set in its own space, moved with it. A mesh that deforms gets one for the end of
-//! every step, with the velocities that its surface has over the step. (Bridson 2003, 2.1)
+//! A mesh that keeps its shape has one level set in its own space, moved with it. A mesh that deforms gets one for the
+//! end of every step, with the velocities that its surface has over the step. (Bridson 2003, 2.1)
 //!
-//! Guarantees: an open mesh is refused when a scene is built. The triangles of the mesh stay in contact, so a step is proved
-//! against them however coarse the samples are. Answers depend on the mesh at both ends of the step alone.
+//! Guarantees: an open mesh is refused when a scene is built. The triangles of the mesh stay in contact, so a step is
+//! proved against them however coarse the samples are. Answers depend on the mesh at both ends of the step alone.
 //! Does not: see what is thinner than about two samples; such parts are left to the triangles.
-//! Departs: key shapes are not interpolated. A limb may move farther than the band from key to key, and a level set for every
-//! step is as exact as the mesh.
+//! Departs: key shapes are not interpolated. A limb may move farther than the band from key to key, and a level set for
+//! every step is as exact as the mesh.
 
 use super::moving_mesh::MovingMesh;
 use crate::geometry::{Aabb, DVec3, EdgeId, Topology, TopologyError, TriMesh};

@@ -1,8 +1,8 @@
 //! A small motion after contact: it is followed as far as it crosses nothing.
 //!
 //! What would come too near goes half of its way, then a quarter, then stays. Where nothing moves nothing crosses, so
-//! this ends, and cloth is never worse off than before. (The check after strain limiting; Bridson 2003, 2.3 leaves it to the
-//! next step)
+//! this ends, and cloth is never worse off than before. (The check after strain limiting; Bridson 2003, 2.3 leaves it
+//! to the next step)
 //!
 //! Guarantees: as [`super::resolve`], between `start` and the returned positions.
 //! Does not: push anything.

@@ -1,10 +1,10 @@
 //! Which pairs collide during the motion as it stands. (Bridson 2003, 2.4)
 //!
 //! Guarantees: no miss; see [`crate::geometry::ccd`]. Asked about changed vertices only, it reports the collisions that
-//! have one of them; all others were found clear before and have not moved since. Pairs are looked for again only where an end
-//! leaves the box in which they were looked for.
-//! Departs: a pair that starts nearer than its separation may come down to half of its distance, so that the step remains
-//! possible; a pair that touches at the start is left out and counted.
+//! have one of them; all others were found clear before and have not moved since. Pairs are looked for again only where
+//! an end leaves the box in which they were looked for.
+//! Departs: a pair that starts nearer than its separation may come down to half of its distance, so that the step
+//! remains possible; a pair that touches at the start is left out and counted.
 
 use super::report::ContactReport;
 use super::rules::Rule;
@@ -89,8 +89,8 @@ impl Candidates {
     }
 
     /// Makes sure that they hold all that may meet in the motion as it stands. A step is resolved more than once where
-    /// bodies support cloth, and most vertices stay in their boxes from round to round: only what left its box is looked
-    /// for again.
+    /// bodies support cloth, and most vertices stay in their boxes from round to round: only what left its box is
+    /// looked for again.
     fn keep_up(
         &mut self,
         input: &ContactInput,

@@ -1,8 +1,8 @@
 //! Pairs of elements that are within thickness of each other at the start of the step. (Bridson 2003, 2.4)
 //!
-//! Guarantees: every such pair without a common vertex is listed once, in the order of [`ElementPair`], except those that
-//! the rules let cross, those without a free vertex, and edge pairs whose nearest points are an end of an edge: the
-//! vertex-triangle pairs there say the same.
+//! Guarantees: every such pair without a common vertex is listed once, in the order of [`ElementPair`], except those
+//! that the rules let cross, those without a free vertex, and edge pairs whose nearest points are an end of an edge:
+//! the vertex-triangle pairs there say the same.
 //! Departs: distances are true distances, not distances to the triangle's plane with a widened border.
 
 use super::response::Contact;
@@ -49,8 +49,8 @@ impl Nearby {
         Self { cushioned: vec![None; proximities.len()], planes, proximities }
     }
 
-    /// Springs between layers of cloth that are not already parting fast enough, with the numbers of their pairs. Cloth vertices are those for which there
-    /// is a velocity.
+    /// Springs between layers of cloth that are not already parting fast enough, with the numbers of their pairs. Cloth
+    /// vertices are those for which there is a velocity.
     pub fn cushions(&self, velocities: &[DVec3], step: f64, stiffness: f64) -> Vec<(usize, Cushion)> {
         let is_cloth = |stencil: &Stencil| stencil.vertices.iter().all(|vertex| vertex.index() < velocities.len());
         (self.proximities.iter().enumerate())

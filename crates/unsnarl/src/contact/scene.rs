@@ -1,7 +1,7 @@
 //! A model's cloth and the meshes around it as one contact mesh, with masses, thickness and friction from the fabrics.
 //!
-//! Cloth vertices come first, so their ids are the model's; obstacle vertices follow. A thin or open mesh is an obstacle
-//! like any other: it goes through the same triangle pipeline, as cloth of infinite mass. (Bridson 2003, 2.1)
+//! Cloth vertices come first, so their ids are the model's; obstacle vertices follow. A thin or open mesh is an
+//! obstacle like any other: it goes through the same triangle pipeline, as cloth of infinite mass. (Bridson 2003, 2.1)
 
 use super::field::{self, FieldMotion, FieldPart, FieldSettings};
 use super::{
@@ -125,7 +125,8 @@ impl ContactScene {
         end
     }
 
-    /// Lets the field change where cloth would go; see [`field::carry_by_field`]. The model is the one this was made of.
+    /// Lets the field change where cloth would go; see [`field::carry_by_field`]. The model is the one this was made
+    /// of.
     pub fn carry_by_field(
         &self,
         proposal: &Proposal,

@@ -1,15 +1,16 @@
 //! Strain limits after contact: triangles that are drawn out beyond what their fabric bears are drawn together again.
 //!
-//! Contact moves single vertices and knows no stretch. Here every triangle has three limits: along warp and weft that of
-//! its fabric, but not below [`MILD`]; in its longest direction not below [`BIAS`], for woven cloth gives on the bias. With the
-//! corners' weights `g` of a direction the stretch along it is `|sum g x|`; a stretch beyond its limit is projected back,
-//! `x_i -= w_i g_i d C / sum(w g^2)`, triangle after triangle, in turn with what keeps near pairs from approaching.
-//! (Bridson 2003, 1.3 limits springs in this way; triangles, so that slivers are limited too, and contacts are ours)
+//! Contact moves single vertices and knows no stretch. Here every triangle has three limits: along warp and weft that
+//! of its fabric, but not below [`MILD`]; in its longest direction not below [`BIAS`], for woven cloth gives on the
+//! bias. With the corners' weights `g` of a direction the stretch along it is `|sum g x|`; a stretch beyond its limit
+//! is projected back, `x_i -= w_i g_i d C / sum(w g^2)`, triangle after triangle, in turn with what keeps near pairs
+//! from approaching. (Bridson 2003, 1.3 limits springs in this way; triangles, so that slivers are limited too, and
+//! contacts are ours)
 //!
-//! Guarantees: linear and angular momentum of free vertices are kept, but for what contacts with prescribed vertices take;
-//! vertices without inverse mass stay; the order is fixed.
-//! Does not: prove that nothing crosses on the way; contact does, and stops what would. Strain beyond the limits that was
-//! there at the start of the step is worked off by [`RATE`] a step, so that cloth does not snap.
+//! Guarantees: linear and angular momentum of free vertices are kept, but for what contacts with prescribed vertices
+//! take; vertices without inverse mass stay; the order is fixed.
+//! Does not: prove that nothing crosses on the way; contact does, and stops what would. Strain beyond the limits that
+//! was there at the start of the step is worked off by [`RATE`] a step, so that cloth does not snap.
 
 use crate::geometry::{DVec3, Stencil, TriangleId, VertexId};
 use crate::model::Model;
@@ -20,13 +21,13 @@ use rayon::prelude::*;
 /// The share by which the longest direction may always grow: the bias of woven cloth locks at an angle of about 25
 /// degrees.
 pub const BIAS: f64 = 0.2;
-/// Yarns may always grow by this share: the solve before contact balances mild strain by itself, and it is everywhere where
-/// a tight garment lies on a body.
+/// Yarns may always grow by this share: the solve before contact balances mild strain by itself, and it is everywhere
+/// where a tight garment lies on a body.
 pub const MILD: f64 = 0.05;
 /// The part of a stretch from before the step that is undone in a step.
 pub const RATE: f64 = 0.1;
-/// Nothing is done before a stretch is beyond its limit by this part of it: what was drawn together is not looked after again
-/// in every step.
+/// Nothing is done before a stretch is beyond its limit by this part of it: what was drawn together is not looked after
+/// again in every step.
 const START: f64 = 0.01;
 /// Where something is done, stretches beyond a limit by less than this part of it are left.
 const TOLERANCE: f64 = 1e-3;
@@ -291,7 +292,8 @@ mod tests {
         all(model).into_iter().filter_map(over).fold(0.0, f64::max)
     }
 
-    /// Single vertices are thrown out of a sheet, as impulses do it: limits bring the strain back and keep both momenta.
+    /// Single vertices are thrown out of a sheet, as impulses do it: limits bring the strain back and keep both
+    /// momenta.
     #[test]
     fn what_contact_drew_out_comes_back_and_momentum_is_kept() {
         for seed in 1..=8 {

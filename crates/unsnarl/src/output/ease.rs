@@ -6,8 +6,8 @@
 //! and at its end, `(1 - (d / (R + 1))^2)^2` at ring d. Where bumps meet, the farthest offset counts.
 //!
 //! The bump is higher than the offset by [`LIFT`], which covers what later levels take of it: they go on smoothing what
-//! was stopped here, by a quarter of the displacement of this level and a few hundredths of the bump at the next, and so
-//! on, about `0.3 + 0.3^2 + ... = 0.43` in all. (Ours; Bridson 2003, 3.2 stops single vertices)
+//! was stopped here, by a quarter of the displacement of this level and a few hundredths of the bump at the next, and
+//! so on, about `0.3 + 0.3^2 + ... = 0.43` in all. (Ours; Bridson 2003, 3.2 stops single vertices)
 //!
 //! Guarantees: only vertices of cloth within a few rings of a stopped one get a goal. The same bits on any number of
 //! threads.

@@ -226,9 +226,9 @@ pub fn refine_once(
     Ok((climb.end(), Finest { assembly: coarse.assembly, creases: coarse.creases, levels }))
 }
 
-/// How far beyond its end a motion is looked at, as a part of its length. Displacements fall to about a third from level
-/// to level (a quarter for smooth surfaces, some more where something was stopped), so that this holds all that later levels
-/// add, `1/3 + 1/9 + ...`.
+/// How far beyond its end a motion is looked at, as a part of its length. Displacements fall to about a third from
+/// level to level (a quarter for smooth surfaces, some more where something was stopped), so that this holds all that
+/// later levels add, `1/3 + 1/9 + ...`.
 const LATER: f64 = 0.5;
 
 /// The largest separation of the first level, as a part of the mean edge of cloth: where a mesh is smaller than the

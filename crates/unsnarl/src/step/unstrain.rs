@@ -1,8 +1,8 @@
 //! The last pass of a step: strain that contact made, or that was there, is limited.
 //!
-//! Limits move cloth a little from where contact left it, bodies stand where they end, and the motion is followed as far
-//! as it crosses nothing. What stopped it is near then and counts in the next round. (Bridson 2003, 2.3 limits strain
-//! after the velocity solve; that the limited motion is proved again is ours)
+//! Limits move cloth a little from where contact left it, bodies stand where they end, and the motion is followed as
+//! far as it crosses nothing. What stopped it is near then and counts in the next round. (Bridson 2003, 2.3 limits
+//! strain after the velocity solve; that the limited motion is proved again is ours)
 //!
 //! Guarantees: the end crosses nothing that the motion before did not; linear momentum of cloth and simulated bodies is
 //! kept. Without strain nothing changes.
@@ -18,8 +18,8 @@ use crate::geometry::{DVec3, Topology, TriangleId, VertexId};
 
 /// Rings around a strained triangle that may follow it.
 const RINGS: u32 = 4;
-/// Rings around pinched vertices that are left alone: cloth that is held between surfaces that go apart is drawn out, and
-/// drawing its surroundings together leaves all of that to a few triangles.
+/// Rings around pinched vertices that are left alone: cloth that is held between surfaces that go apart is drawn out,
+/// and drawing its surroundings together leaves all of that to a few triangles.
 const PINCHED_RINGS: u32 = 3;
 
 impl Trial<'_> {
@@ -57,8 +57,8 @@ impl Trial<'_> {
             goals.truncate(model.masses.len());
             let contact = &self.world.contact;
             let reached = contact.admit(&motion(&goals), &self.settings.collision, &mut workspace.contact);
-            // The impulses of limits sum to zero, but for what bodies take; where a vertex stops, contact of the next step
-            // takes what is left of its impulse, as from any other motion.
+            // The impulses of limits sum to zero, but for what bodies take; where a vertex stops, contact of the next
+            // step takes what is left of its impulse, as from any other motion.
             for (vertex, (place, goal)) in reached.into_iter().zip(goals).enumerate() {
                 let way: DVec3 = goal - proposed.positions[vertex];
                 proposed.positions[vertex] = place;

@@ -1,9 +1,9 @@
 //! Cloth is carried by the field, in substeps that keep lengths. (Buffet 2021, 3.3.3)
 //!
-//! A vertex keeps its own velocity and adds the change `u~ - u` of the field where it is; in a cell that pushes it takes
-//! the field's own velocity across the layers, so that no two of them can cross there. What that misses of the momentum that
-//! the solve moved is given to all vertices of the connected part alike, with the air's share: air is forgotten after the
-//! step, so what it took would be lost. After every substep passes over the
+//! A vertex keeps its own velocity and adds the change `u~ - u` of the field where it is; in a cell that pushes it
+//! takes the field's own velocity across the layers, so that no two of them can cross there. What that misses of the
+//! momentum that the solve moved is given to all vertices of the connected part alike, with the air's share: air is
+//! forgotten after the step, so what it took would be lost. After every substep passes over the
 //! edges that were touched give them the lengths that the proposed motion has at that time.
 //!
 //! Guarantees: vertices that nothing changes keep their proposal bit for bit; held ones too.
@@ -127,8 +127,8 @@ fn keep_lengths(
     }
 }
 
-/// Shifts the changed vertices of every part of the grid so that together they took what the solve gave to cloth and air:
-/// nothing, unless bodies took part.
+/// Shifts the changed vertices of every part of the grid so that together they took what the solve gave to cloth and
+/// air: nothing, unless bodies took part.
 fn return_momentum(input: &ContactInput, model: &Model, change: &Change, is_changed: &[bool], positions: &mut [DVec3]) {
     let (raster, parts) = (change.raster, &change.rows.part_of_node);
     let mut missing = vec![DVec3::ZERO; change.rows.components];

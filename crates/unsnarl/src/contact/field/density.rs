@@ -1,9 +1,10 @@
 //! Where sheets come near each other: density, the directions across cloth, and meetings of different sheets.
 //!
-//! `D(p) = sum_q a_q / (pi s_t^2) exp(-|p - x_q|_t^2 / s_t^2 - z^2 / s_n^2)`, cut off at an exponent of 6; `s_t = sqrt(3/2) h` along the
-//! cloth and `s_n = thick / sqrt(ln 2)` across it: 1 on a sheet whatever its mesh, half of that at `thick`, and 2 where
-//! two meet. `thick` is the fabric's, but at least `0.75 h`, else cloth half way between points would be invisible. The
-//! larger of the densities before and after the proposed motion counts. (Buffet 2021, 3.2.2, e 3.2)
+//! `D(p) = sum_q a_q / (pi s_t^2) exp(-|p - x_q|_t^2 / s_t^2 - z^2 / s_n^2)`, cut off at an exponent of 6;
+//! `s_t = sqrt(3/2) h` along the cloth and `s_n = thick / sqrt(ln 2)` across it: 1 on a sheet whatever its mesh, half
+//! of that at `thick`, and 2 where two meet. `thick` is the fabric's, but at least `0.75 h`, else cloth half way
+//! between points would be invisible. The larger of the densities before and after the proposed motion counts. (Buffet
+//! 2021, 3.2.2, e 3.2)
 //!
 //! Departs: samples are weighted by area (as published, a lone sheet varies between 0.5 and 1.6); where a neighbourhood
 //! has cloth of one sheet with nearly one normal, density is 1 by construction and is not summed.

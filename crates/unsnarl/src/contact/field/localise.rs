@@ -6,9 +6,10 @@
 //! | `or` | density of at least 1, or air that is squeezed (Buffet 2021, e 3.4 as printed) |
 //! | `and` | both |
 //!
-//! With `divergence = "tensor"` a row is `Q : grad v` with `Q = sum w n n^T / sum w` over the cloth and bodies nearby: across one sheet
-//! or several parallel ones it is the rate at which they part, without a common direction it is a third of the divergence.
-//! The source is `gain max(0, d - 1) / dt`, and moves no row by more than a quarter of the thickness in a step.
+//! With `divergence = "tensor"` a row is `Q : grad v` with `Q = sum w n n^T / sum w` over the cloth and bodies nearby:
+//! across one sheet or several parallel ones it is the rate at which they part, without a common direction it is a
+//! third of the divergence. The source is `gain max(0, d - 1) / dt`, and moves no row by more than a quarter of the
+//! thickness in a step.
 
 use super::density::Place;
 use super::rasterise::Raster;

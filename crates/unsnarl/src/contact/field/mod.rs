@@ -1,7 +1,8 @@
-//! The field: velocities on a sparse grid, changed by one solve for all surfaces, that carry cloth. (Buffet 2021, chapter 3)
+//! The field: velocities on a sparse grid, changed by one solve for all surfaces, that carry cloth. (Buffet 2021,
+//! chapter 3)
 //!
-//! Dynamics proposes without looking at collisions. The proposed velocities are put on a grid (`rasterise`), cells where
-//! surfaces come near are found (`density`, `localise`), one solve keeps the air in them from being squeezed
+//! Dynamics proposes without looking at collisions. The proposed velocities are put on a grid (`rasterise`), cells
+//! where surfaces come near are found (`density`, `localise`), one solve keeps the air in them from being squeezed
 //! ([`unsnarl_volume::velocity_grid`]), and cloth is carried by the result (`carry`). It costs the same for any number of surfaces
 //! and does not mind crossings that exist. `docs/field.md` says what follows from each setting.
 //!

@@ -5,8 +5,8 @@
 //! what would collide stops before it ([`crate::output`]), so that what is clean stays clean. Sweeps over all frames,
 //! backwards and forwards ([`visits`]), turn a jump of a correction into a ramp.
 //!
-//! Guarantees: a frame that is changed is clean (and keeps the gap) as it will be stored. Only vertices whose corrections
-//! differ by more than the limit move.
+//! Guarantees: a frame that is changed is clean (and keeps the gap) as it will be stored. Only vertices whose
+//! corrections differ by more than the limit move.
 //! Does not: keep the limit where states in between would cross: there the jump stays.
 
 use super::{Axes, Correction, Frame, blend::Neighbour};

@@ -1,15 +1,15 @@
 //! Ejection: cloth that crosses a body goes out, whatever the type of the contour.
 //!
-//! A body has an inside, so nothing has to be guessed from regions: an end of an edge of cloth is in the body when more crossings
-//! lead out than in on some way along the edge from it. (Baraff, Witkin and Kass 2003, section 3: contact with
-//! solids is decided particle by particle, by the solid's own sides)
+//! A body has an inside, so nothing has to be guessed from regions: an end of an edge of cloth is in the body when more
+//! crossings lead out than in on some way along the edge from it. (Baraff, Witkin and Kass 2003, section 3: contact
+//! with solids is decided particle by particle, by the solid's own sides)
 //!
-//! Vertices in the body are attracted by its surface and may pass through it, with what is at them. Where a tip or a ridge of the
-//! body stands through cloth whose corners are all outside, the triangle is pushed along, and only what crosses already may
-//! cross on.
+//! Vertices in the body are attracted by its surface and may pass through it, with what is at them. Where a tip or a
+//! ridge of the body stands through cloth whose corners are all outside, the triangle is pushed along, and only what
+//! crosses already may cross on.
 //!
-//! Guarantees: no vertex that is outside is drawn in or let in, so the number of vertices in bodies never grows by it. Wishes go along
-//! with the body and are no faster than [`ClassicSettings::ejection_speed`](crate::untangle::ClassicSettings) beyond
+//! Guarantees: no vertex that is outside is drawn in or let in, so the number of vertices in bodies never grows by it.
+//! Wishes go along with the body and are no faster than [`ClassicSettings::ejection_speed`](crate::untangle::ClassicSettings) beyond
 //! that.
 //! Does not: touch pinched vertices and what is at them; bodies carry those.
 
@@ -151,8 +151,8 @@ pub(in crate::untangle) fn depenetrate(draft: &mut Draft, index: usize) -> Scope
     Scope::Treated
 }
 
-/// The vertices of cloth that a contour says are in the body, without pinched ones: the ends of crossing edges that are, and what it
-/// cuts off, if most of that end there. Sorted.
+/// The vertices of cloth that a contour says are in the body, without pinched ones: the ends of crossing edges that
+/// are, and what it cuts off, if most of that end there. Sorted.
 fn sunk(draft: &Draft, tangled: &TangledContour, of_cloth: Trace) -> Vec<VertexId> {
     let topology = draft.topology();
     let crossing = tangled.contour.points.iter().filter(|point| point.edge_trace == of_cloth);
@@ -235,8 +235,8 @@ fn push_along(draft: &mut Draft, tangled: &TangledContour, of_body: Trace, sunk:
     draft.groups.add_elements([cloth, Elements::of_triangles(topology, &around)]);
 }
 
-/// The wish of a triangle through which a ridge stands: the middle of the hole goes out, as its sides agree or else by the shortest
-/// way.
+/// The wish of a triangle through which a ridge stands: the middle of the hole goes out, as its sides agree or else by
+/// the shortest way.
 fn off_ridge(draft: &Draft, wall: &NearestTriangle, triangle: TriangleId) -> Option<(TriangleId, DVec3, DVec3)> {
     /// Sides whose mean normal is shorter are too different to agree.
     const AGREE: f64 = 0.3;

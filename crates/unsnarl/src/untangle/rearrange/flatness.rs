@@ -1,8 +1,8 @@
 //! Cloth that is to be flat in places, as a part of an elastic solve.
 //!
 //! A vertex within cloth is flat where it is the mean of its ring, with the cotangent weights of its rest shapes: then
-//! `r_i = x_i - sum w_ij x_j` is nothing, however flat cloth is turned, moved or evenly strained. Added to the energy is
-//! `sum f_i |r_i|^2`. It resists bending, and pinched vertices most of all. (a linear thin plate)
+//! `r_i = x_i - sum w_ij x_j` is nothing, however flat cloth is turned, moved or evenly strained. Added to the energy
+//! is `sum f_i |r_i|^2`. It resists bending, and pinched vertices most of all. (a linear thin plate)
 //!
 //! Guarantees: no force on cloth that is flat at rest and lies flat; forces sum to nothing.
 //! Does not: flatten borders, nor know of curved rest shapes.

@@ -1,8 +1,8 @@
 //! Cloth slides out of where it may not be, strained as little as that allows.
 //!
 //! Wanted are positions `x` in an allowed set (outside bodies, on the right side of other cloth) with least
-//! `sum area |F(x) - T|^2`, where `F` is the deformation gradient of a triangle and `T` the nearest one whose stretches are within
-//! its bounds. In rounds (alternating directions, with `u` the force of the constraint):
+//! `sum area |F(x) - T|^2`, where `F` is the deformation gradient of a triangle and `T` the nearest one whose stretches
+//! are within its bounds. In rounds (alternating directions, with `u` the force of the constraint):
 //!
 //! ```text
 //! T <- F(x) with its stretches clamped                         each triangle by itself
@@ -11,11 +11,12 @@
 //! u <- u + x - z
 //! ```
 //!
-//! Where cloth is to be carried along, `sum b |(x_i - x_i0) - (x_j - x_j0)|^2` over the edges is added: what was moved takes its surroundings with it instead of
-//! being folded out of them. Where cloth is to be flat, bending is added (`rearrange::flatness`).
+//! Where cloth is to be carried along, `sum b |(x_i - x_i0) - (x_j - x_j0)|^2` over the edges is added: what was moved
+//! takes its surroundings with it instead of being folded out of them. Where cloth is to be flat, bending is added
+//! (`rearrange::flatness`).
 //!
-//! The solve carries strain across the whole of the free cloth at once, so cloth that gives way at one place comes to rest within some tens of rounds; one that has to go elsewhere as a
-//! whole takes hundreds.
+//! The solve carries strain across the whole of the free cloth at once, so cloth that gives way at one place comes to
+//! rest within some tens of rounds; one that has to go elsewhere as a whole takes hundreds.
 //! (the local and global solve of Bouaziz et al. 2014, constraints as in Overby et al. 2017)
 //!
 //! Guarantees: only free vertices move; where all triangles are within their bounds and all places are allowed nothing
@@ -29,7 +30,8 @@ use crate::untangle::rearrange::strain_bounds::StrainBounds;
 use rayon::prelude::*;
 use unsnarl_geometry::{DVec3, EdgeId, Topology, TriangleId, VertexId};
 
-/// How strongly cloth is held to the allowed set, per triangle at a vertex and beside the stiffness of the cloth, which has no unit.
+/// How strongly cloth is held to the allowed set, per triangle at a vertex and beside the stiffness of the cloth, which
+/// has no unit.
 const HOLD: f64 = 1.0 / 3.0;
 
 /// Cloth on its way.
@@ -74,8 +76,9 @@ struct Element {
 }
 
 impl Sliding {
-    /// Cloth that is here, of which so much is free and carries its neighbours along so strongly, beside its stiffness; `None` where nothing can be solved for: without free vertices, or with rest shapes that are
-    /// too thin to compute with.
+    /// Cloth that is here, of which so much is free and carries its neighbours along so strongly, beside its stiffness;
+    /// `None` where nothing can be solved for: without free vertices, or with rest shapes that are too thin to compute
+    /// with.
     pub fn new(
         topology: &Topology,
         bounds: &StrainBounds,
@@ -147,8 +150,8 @@ impl Sliding {
         self.pushed.fill(DVec3::ZERO);
     }
 
-    /// One round from allowed positions to better ones. `project` moves positions into the allowed set; the first ones of `positions` are
-    /// the cloth's.
+    /// One round from allowed positions to better ones. `project` moves positions into the allowed set; the first ones
+    /// of `positions` are the cloth's.
     pub fn round(&mut self, bounds: &StrainBounds, positions: &mut [DVec3], project: &mut dyn FnMut(&mut [DVec3])) {
         let elastic = &self.elastic;
         let force = |element: &Element| {

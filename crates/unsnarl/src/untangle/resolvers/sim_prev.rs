@@ -2,7 +2,8 @@
 //!
 //! CLOSED and EIGHT: global intersection analysis and contour minimisation. BBII, BIBI and LL: the unified resolver.
 //! CROSS: contour minimisation. BLI: contour minimisation with repulsive normals. (Cha 2022, 6.1: a simulator with the
-//! methods of its references 2, 64, 75 and 74; how they are combined is not said there, this is our choice, by figure 2.1)
+//! methods of its references 2, 64, 75 and 74; how they are combined is not said there, this is our choice, by figure
+//! 2.1)
 
 use crate::analysis::ContourKind;
 use crate::untangle::bodies::depenetration;

@@ -1,10 +1,11 @@
 //! The unified resolver: where a contour tells which region is on the wrong side, the region goes back by the smallest
 //! displacement; where it does not, one sheet is pushed to the other's boundary.
 //!
-//! CLOSED and EIGHT: both regions attract each other. BBII: the region that the border-to-border trace cuts off goes back
-//! through the other sheet, and the contour shrinks with it. BIBI: the sheets slide apart along the contour, each toward the other's border. LL: the
-//! contour shrinks between its loop vertices, and the region may pass through itself. (Cha 2022, 2.1 and 3.2, on Ye et
-//! al. 2017; regions and boundaries as in the abstract of Ye, Nyberg and Xiong on discrete intersection detection)
+//! CLOSED and EIGHT: both regions attract each other. BBII: the region that the border-to-border trace cuts off goes
+//! back through the other sheet, and the contour shrinks with it. BIBI: the sheets slide apart along the contour, each
+//! toward the other's border. LL: the contour shrinks between its loop vertices, and the region may pass through
+//! itself. (Cha 2022, 2.1 and 3.2, on Ye et al. 2017; regions and boundaries as in the abstract of Ye, Nyberg and Xiong
+//! on discrete intersection detection)
 //!
 //! Does not: act on CROSS and BLI, which the source's table leaves out.
 //! Departs: the paper itself is not at hand. What had to be decided is listed in `docs/methods.md`.
