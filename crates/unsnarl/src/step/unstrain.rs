@@ -38,6 +38,9 @@ impl Trial<'_> {
             }
             let (region, is_inside) = surroundings(&model.topology, &strained);
             let mut inverse_masses = self.inverse_masses(&is_inside);
+            let may_be_near = |pair: &strain::Near| {
+                pair.stencil.vertices.iter().all(|vertex| is_inside.get(vertex.index()).is_none_or(|inside| *inside))
+            };
             let held: Vec<VertexId> =
                 (0..inverse_masses.len()).filter(|&vertex| inverse_masses[vertex] == 0.0).map(VertexId::new).collect();
             let bodies = &self.surfaces[1];
@@ -49,6 +52,8 @@ impl Trial<'_> {
                 rules: self.rules,
             };
             let mut near = self.world.contact.nearby(&motion(&proposed.positions), &mut workspace.contact).slack();
+            // Cloth further away would take momentum without moving.
+            near.retain(may_be_near);
             let mut goals = [proposed.positions.as_slice(), bodies].concat();
             inverse_masses.resize(goals.len(), 0.0);
             let limits = Limits { model, state, inverse_masses: &inverse_masses };
@@ -88,14 +93,14 @@ impl Trial<'_> {
     }
 }
 
-/// The triangles of some rings around others, in order, and the vertices inside.
+/// The triangles of some rings around others, in order, and their vertices.
 fn surroundings(topology: &Topology, triangles: &[TriangleId]) -> (Vec<TriangleId>, Vec<bool>) {
-    let corners = triangles.iter().flat_map(|&triangle| topology.triangle(triangle));
-    let is_inside = around(topology, corners, RINGS);
+    let corners = || triangles.iter().flat_map(|&triangle| topology.triangle(triangle));
+    let is_inside = around(topology, corners(), RINGS);
     let has_inside =
         |triangle: &TriangleId| topology.triangle(*triangle).iter().any(|corner| is_inside[corner.index()]);
     let region = (0..topology.triangle_count()).map(TriangleId::new).filter(has_inside).collect();
-    (region, is_inside)
+    (region, around(topology, corners(), RINGS + 1))
 }
 
 /// Marks some vertices and so many rings around them.

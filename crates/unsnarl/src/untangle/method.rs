@@ -1,8 +1,8 @@
 //! The published methods side by side: a tangle in, a remedy out, one interface for all of them.
 //!
-//! The classic methods keep no history. Each looks at one contour at a time and says where its vertices should go and
-//! which elements may pass through each other; what all contours ask for together becomes one [`Remedy`]. Contours that
-//! a method has nothing to say about are counted as out of scope and are left as they are.
+//! The classic methods keep no history. Each looks at one contour at a time and says where its vertices should go and which
+//! elements may pass through each other; what all contours ask for together becomes one [`Remedy`]. Contours that a method
+//! has nothing to say about are counted as out of scope and are left as they are.
 //!
 //! Guarantees: the remedy depends on the situation alone; contours are treated in order.
 //! Does not: include edge shortening, which remembers its pulls between steps (`esef`).
@@ -49,8 +49,7 @@ pub enum Method {
     Flip,
     /// Edge shortening, and tearing or flipping as the design of a fold says; no fallback.
     Blir,
-    /// Cloth is smoothed until nothing crosses and grows back with contact on. Only where there is no history: in
-    /// `fix`.
+    /// Cloth is smoothed until nothing crosses and grows back with contact on. Only where there is no history: in `fix`.
     Retreat,
     /// Whatever this program does best: edge shortening, tearing and flipping, and fallbacks where they stall.
     #[default]
@@ -141,8 +140,7 @@ impl std::str::FromStr for Method {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ClassicSettings {
-    /// Longest move that is wished for in one step, as a share of the mesh size at the vertex. Larger: faster, more
-    /// jerks.
+    /// Longest move that is wished for in one step, as a share of the mesh size at the vertex. Larger: faster, more jerks.
     pub reach: f64,
     /// Stiffness of a wish against the vertex's inertia over a step. Larger: elasticity resists less.
     pub gain: f64,
@@ -238,8 +236,7 @@ pub fn plan(method: Method, situation: &Situation, settings: &ClassicSettings) -
     draft.finish()
 }
 
-/// What becomes of cloth that crosses bodies, and the rest of the tangle. A body has an inside, so no method has to be
-/// chosen for it.
+/// What becomes of cloth that crosses bodies, and the rest of the tangle. A body has an inside, so no method has to be chosen for it.
 pub fn plan_for_bodies<'a>(situation: &Situation<'a>, settings: &ClassicSettings) -> (Plan, Cow<'a, Tangle>) {
     let mut draft = Draft::new(*situation, *settings);
     let tangle = situation.tangle;
