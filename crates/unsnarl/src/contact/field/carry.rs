@@ -139,7 +139,9 @@ fn return_momentum(input: &ContactInput, model: &Model, change: &Change, is_chan
         }
     }
     let changed = (0..model.masses.len()).filter(|&at| is_changed[at]);
-    let of_part: Vec<(usize, usize)> = changed.filter_map(|at| Some((at, part_of(change, input.start[at])?))).collect();
+    // Fast cloth comes from outside of the part that stops it.
+    let part = |at: usize| part_of(change, input.start[at]).or_else(|| part_of(change, positions[at]));
+    let of_part: Vec<(usize, usize)> = changed.filter_map(|at| Some((at, part(at)?))).collect();
     for &(at, part) in &of_part {
         missing[part] -= (positions[at] - input.end[at]) * (model.masses[at] / input.step);
         masses[part] += model.masses[at];
