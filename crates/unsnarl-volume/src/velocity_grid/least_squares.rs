@@ -1,7 +1,8 @@
 //! The published solve: weighted squares of keeping the velocity and of a divergence that is a source.
 //!
 //! least `sum a_k^2 |v_k - u_k|^2 + weight sum (h (D v - s))^2`; every term is in m/s. (Buffet 2021, 3.3.2,
-//! e 3.5 and 3.6) One row of weight 1 leaves a third of the closing speed with rows of cells, and two thirds with central ones.
+//! e 3.5 and 3.6) One row of weight 1 leaves a third of the closing speed with rows of cells, and two thirds with
+//! central ones.
 //!
 //! Does not: keep momentum, or let go of what separates; see [`super::project`].
 

@@ -3,8 +3,8 @@
 //!
 //! Dynamics proposes without looking at collisions. The proposed velocities are put on a grid (`rasterise`), cells
 //! where surfaces come near are found (`density`, `localise`), one solve keeps the air in them from being squeezed
-//! ([`unsnarl_volume::velocity_grid`]), and cloth is carried by the result (`carry`). It costs the same for any number of surfaces
-//! and does not mind crossings that exist. `docs/field.md` says what follows from each setting.
+//! ([`unsnarl_volume::velocity_grid`]), and cloth is carried by the result (`carry`). It costs the same for any number of
+//! surfaces and does not mind crossings that exist. `docs/field.md` says what follows from each setting.
 //!
 //! Guarantees: where nothing is asked of the field the proposal comes back bit for bit; so do held vertices; the same
 //! bits on any number of threads.
